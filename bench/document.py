@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from figures import number, times, told, value
+from figures import conditions, number, times, value
 from plots import TIMES, lines
 
 BEGIN = "<!-- What follows is written by `./dev bench --document`. -->"
@@ -51,7 +51,8 @@ def promises(figures, targets):
             continue
         relation = f"{times(figure.ratio)} × {figure.reference}" if figure.ratio is not None else ""
         must = target.short.replace("<=", "≤") + ("" if target.met_by(figure) else " **missed**")
-        cells.append([f"{figure.part}: {figure.name}, {told(figure.under)}", value(figure), relation, must, target.limit])
+        cells.append([f"{figure.part}: {figure.name}, {conditions(figure.under)}", value(figure), relation, must,
+                      target.limit])
     return markdown(["figure", "median", "measured", "target", "limited by"], cells)
 
 
@@ -67,9 +68,9 @@ def by_size(figures, part, units, title):
         # One call at a time is the default.
         own = tuple(pair for pair in line.rest if pair not in common and pair != ("in_flight", 1))
         values = dict(line.points)
-        cells.append([f"{line.name} ({told(own)})" if own else line.name,
+        cells.append([f"{line.name} ({conditions(own)})" if own else line.name,
                       *(number(values[size]) if size in values else "" for size in sizes)])
-    header = f"{title} by environments" + (f", {told(sorted(common))}" if common else "")
+    header = f"{title} by environments" + (f", {conditions(sorted(common))}" if common else "")
     return [*markdown([header, *(f"{size:g}" for size in sizes)], cells), ""], {line.name for line in found}
 
 
@@ -90,12 +91,12 @@ def section(figures, part):
     header, cells = ["figure", "with", "median", "99 %", "relative to"], []
     for figure in rest:
         own = tuple(pair for pair in figure.under if pair not in common)
-        cells.append([figure.name, told(own) if own else "", value(figure), latest(figure),
+        cells.append([figure.name, conditions(own) if own else "", value(figure), latest(figure),
                       f"{times(figure.ratio)} × {figure.reference}" if figure.ratio is not None else ""])
     used = [column for column, name in enumerate(header) if any(line[column] for line in cells)]
     flat = markdown([header[column] for column in used], [[line[column] for column in used] for line in cells])
     if common:
-        flat = [f"With {told(sorted(common))}:", "", *flat]
+        flat = [f"With {conditions(sorted(common))}:", "", *flat]
     return matrices + flat if rest else matrices[:-1]
 
 

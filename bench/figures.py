@@ -59,7 +59,7 @@ def read_figures(lines):
     seen = set()
     for figure in figures:
         if figure.key in seen:
-            raise Invalid(f"{figure.part}: {figure.name} with {told(figure.under)} was reported twice")
+            raise Invalid(f"{figure.part}: {figure.name} with {conditions(figure.under)} was reported twice")
         seen.add(figure.key)
     return figures
 
@@ -75,7 +75,7 @@ def merged(former, measured, parts):
     return {"machine": measured["machine"], "figures": kept + measured["figures"]}
 
 
-def told(under):
+def conditions(under):
     return " ".join(f"{what}={number:g}" for what, number in under) or "nothing else"
 
 
@@ -95,7 +95,7 @@ class Target:
 
     @property
     def title(self):
-        return f"{self.part}: {self.name}" + (f" with {told(self.under)}" if self.under else "")
+        return f"{self.part}: {self.name}" + (f" with {conditions(self.under)}" if self.under else "")
 
     def concerns(self, figure):
         return (figure.part == self.part and fnmatch.fnmatchcase(figure.name, self.name)
@@ -128,7 +128,7 @@ def shown(figure, target):
     what = value(figure)
     if target.holds.startswith("ratio"):
         what = f"{figure.ratio:.2f} of {figure.reference}" if figure.ratio is not None else "no ratio"
-    return f"{what} with {told(figure.under)}"
+    return f"{what} with {conditions(figure.under)}"
 
 
 def read_target(line):
@@ -194,7 +194,7 @@ def table(figures, targets):
     for figure in figures:
         groups.setdefault((figure.part, figure.under), []).append(figure)
     for (part, under), group in groups.items():
-        lines += ["", cut(part + (f": {told(under)}" if under else ""), WIDTH)]
+        lines += ["", cut(part + (f": {conditions(under)}" if under else ""), WIDTH)]
         for figure in group:
             target = target_of(figure, targets)
             must = "" if target is None else target.short + ("" if target.met_by(figure) else " NO")

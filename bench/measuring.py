@@ -29,7 +29,7 @@ def rounded(value):
     return float(f"{value:.4g}")
 
 
-def tell(part, name, under, unit, median, reference=None, ratio=None, **others):
+def print_figure(part, name, under, unit, median, reference=None, ratio=None, **others):
     """Prints a figure."""
     figure = {"part": part, "name": name, "with": under, "unit": unit, "median": rounded(median),
               **{what: rounded(value) for what, value in others.items()}}
@@ -38,18 +38,18 @@ def tell(part, name, under, unit, median, reference=None, ratio=None, **others):
     print(json.dumps(figure, ensure_ascii=False), flush=True)
 
 
-def tell_times(part, name, under, series, reference=None, reference_series=None):
+def print_times(part, name, under, series, reference=None, reference_series=None):
     """Prints the time of an operation in milliseconds, relative to a reference measured in alternation with it."""
     ratio = series.median / reference_series.median if reference else None
-    tell(part, name, under, "ms", series.median * 1000, reference, ratio,
-         p90=series.percentile(0.9) * 1000, p99=series.percentile(0.99) * 1000)
+    print_figure(part, name, under, "ms", series.median * 1000, reference, ratio,
+                 p90=series.percentile(0.9) * 1000, p99=series.percentile(0.99) * 1000)
 
 
-def tell_processor_time(part, name, under, series, reference, reference_series):
+def print_processor_time(part, name, under, series, reference, reference_series):
     """Prints the processor time of an operation, in the program and in the kernel."""
     median = statistics.median(series.processor)
-    tell(part, f"{name}, processor", under, "ms", median * 1000, reference,
-         median / statistics.median(reference_series.processor))
+    print_figure(part, f"{name}, processor", under, "ms", median * 1000, reference,
+                 median / statistics.median(reference_series.processor))
 
 
 def run_timed(series, arguments, environment=None):

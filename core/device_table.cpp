@@ -8,12 +8,12 @@
 namespace genv::core {
 
 Bytes Device::availableMemory() const {
-    Bytes left = memory();
+    Bytes remaining = memory();
     for (const Holder& holder : holders) {
-        const Bytes held = holder.attachment.share.value_or(left);
-        left = held < left ? left - held : Bytes{0};
+        const Bytes held = holder.attachment.share.value_or(remaining);
+        remaining = held < remaining ? remaining - held : Bytes{0};
     }
-    return left;
+    return remaining;
 }
 
 bool Device::isAvailable(std::optional<Bytes> share) const {

@@ -22,7 +22,7 @@ constexpr std::uint64_t oneSecond = 1000;
 constexpr std::uint64_t oneMinute = 60 * oneSecond;
 constexpr std::uint64_t oneHour = 60 * oneMinute;
 constexpr std::uint64_t oneDay = 24 * oneHour;
-constexpr std::uint64_t longestDuration = 100ULL * 366 * oneDay;
+constexpr std::uint64_t maxDuration = 100ULL * 366 * oneDay;
 
 constexpr std::array timeUnits{
     TimeUnit{"", oneSecond},
@@ -81,10 +81,10 @@ std::chrono::milliseconds parseDuration(std::string_view text) {
         rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
         skipSpaces(rest);
         const TimeUnit* unit = takeUnit(rest);
-        good = unit != nullptr && number <= longestDuration / unit->milliseconds;
+        good = unit != nullptr && number <= maxDuration / unit->milliseconds;
         if (good)
             total += number * unit->milliseconds;
-        good = good && total <= longestDuration;
+        good = good && total <= maxDuration;
         skipSpaces(rest);
     } while (good && !rest.empty());
     if (!good)
@@ -97,12 +97,12 @@ std::chrono::milliseconds parseDuration(std::string_view text) {
 std::string formatDuration(std::chrono::milliseconds span) {
     constexpr std::array written{TimeUnit{"d", oneDay}, TimeUnit{"h", oneHour},
                                  TimeUnit{"min", oneMinute}, TimeUnit{"s", oneSecond}};
-    auto left = static_cast<std::uint64_t>(std::max<std::int64_t>(span.count(), 0));
+    auto remaining = static_cast<std::uint64_t>(std::max<std::int64_t>(span.count(), 0));
     std::string text;
     int places = 0;
     for (const TimeUnit& unit : written) {
-        const std::uint64_t count = left / unit.milliseconds;
-        left %= unit.milliseconds;
+        const std::uint64_t count = remaining / unit.milliseconds;
+        remaining %= unit.milliseconds;
         if (count > 0 && places < 2) {
             text += fmt::format("{}{}{}", text.empty() ? "" : " ", count, unit.name);
             ++places;

@@ -123,7 +123,7 @@ struct RuleWarning {
     std::optional<EnvironmentId> environment;
     std::string rule;
     std::string message; ///< description of the violation
-    std::chrono::milliseconds left{0};
+    std::chrono::milliseconds remaining{0};
 };
 
 /// An environment uses nearly all of its share of a device's memory, or exceeds it.
@@ -190,7 +190,7 @@ struct LeaseEnding {
     EnvironmentId environment;
     Uid owner = 0;
     std::optional<DeviceFacts> device; ///< unset: the lease of the whole environment
-    std::chrono::milliseconds left{0};
+    std::chrono::milliseconds remaining{0};
 };
 
 /// The isolation mode in force changed.
@@ -228,7 +228,7 @@ class EventHub {
     /// were added.
     void subscribe(EventListener listener) { listeners_.push_back(std::move(listener)); }
 
-    void tell(const Event& event) const {
+    void emit(const Event& event) const {
         for (const EventListener& listener : listeners_)
             listener(event);
     }

@@ -10,7 +10,7 @@ namespace genv::core {
 
 void Evictor::onEvent(const Event& event) {
     const auto* detached = std::get_if<Detached>(&event);
-    if (detached == nullptr || !detached->cause.endsProcesses || isLeftToSlurm(*detached))
+    if (detached == nullptr || !detached->cause.endsProcesses || isEndedBySlurm(*detached))
         return;
     if (pending_.empty())
         scheduler_.soon([this] { begin(); });
@@ -20,7 +20,7 @@ void Evictor::onEvent(const Event& event) {
 
 // Only Slurm ends the processes of a job, including those in child environments that lose devices
 // together with the job.
-bool Evictor::isLeftToSlurm(const Detached& detached) const {
+bool Evictor::isEndedBySlurm(const Detached& detached) const {
     return detached.former->job ||
            (detached.cause.reason == Reason::job() && ledger_.isOfJob(*detached.former));
 }

@@ -36,7 +36,7 @@ class Evictor {
     };
     using Batch = std::vector<Eviction>;
 
-    [[nodiscard]] bool isLeftToSlurm(const Detached& detached) const;
+    [[nodiscard]] bool isEndedBySlurm(const Detached& detached) const;
     void begin();
     void carryOut(const Batch& batch, const Observation& observation);
 

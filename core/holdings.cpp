@@ -14,11 +14,11 @@ Bytes Holdings::totalMemory() const {
     return total;
 }
 
-Bytes Holdings::mostMemoryOnADevice() const {
-    Bytes most;
+Bytes Holdings::maxMemoryPerDevice() const {
+    Bytes max;
     for (const auto& [device, bytes] : memory)
-        most = std::max(most, bytes);
-    return most;
+        max = std::max(max, bytes);
+    return max;
 }
 
 void Holdings::add(const DeviceFacts& device, std::optional<Bytes> share) {

@@ -22,7 +22,7 @@ struct Holdings {
 
     [[nodiscard]] std::size_t devices() const { return memory.size(); }
     [[nodiscard]] Bytes totalMemory() const;
-    [[nodiscard]] Bytes mostMemoryOnADevice() const;
+    [[nodiscard]] Bytes maxMemoryPerDevice() const;
 
     void add(const Attachment& attachment) { add(attachment.device, attachment.share); }
     /// Adds a device, or a share of it.

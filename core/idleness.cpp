@@ -53,15 +53,15 @@ void Idleness::observed(const Ledger& ledger, const Observation& observation) {
             const bool isNew =
                 known == uses_.end() || known->second.attachment != attachment.sequence;
             const bool isUsed = used.contains(key);
-            Use use = isNew ? Use{attachment.sequence, {}, {}, Told::Idle} : known->second;
+            Use use = isNew ? Use{attachment.sequence, {}, {}, Reported::Idle} : known->second;
             if (isNew && !hasLooked_)
-                use.told = Told::Nothing;
+                use.reported = Reported::Nothing;
             if (isNew || isUsed) {
                 use.last = observation.started;
                 // The sample may be older than the attachment, but the use cannot be.
                 use.lastWall = std::max(observation.takenAt, attachment.since);
             }
-            tellChange(environment, attachment, isUsed, observation.started, use);
+            emitChange(environment, attachment, isUsed, observation.started, use);
             next.emplace(key, use);
         }
     }
@@ -69,17 +69,17 @@ void Idleness::observed(const Ledger& ledger, const Observation& observation) {
     hasLooked_ = true;
 }
 
-void Idleness::tellChange(const Environment& environment, const Attachment& attachment, bool used,
+void Idleness::emitChange(const Environment& environment, const Attachment& attachment, bool used,
                           BootTime now, Use& use) const {
-    if (used && use.told != Told::InUse) {
-        use.told = Told::InUse;
+    if (used && use.reported != Reported::InUse) {
+        use.reported = Reported::InUse;
         if (events_ != nullptr)
-            events_->tell(
+            events_->emit(
                 AttachmentInUse{environment.id, environment.uid, attachment.device, use.lastWall});
-    } else if (!used && use.told != Told::Idle && now - use.last >= idleAfter) {
-        use.told = Told::Idle;
+    } else if (!used && use.reported != Reported::Idle && now - use.last >= idleAfter) {
+        use.reported = Reported::Idle;
         if (events_ != nullptr)
-            events_->tell(
+            events_->emit(
                 AttachmentIdle{environment.id, environment.uid, attachment.device, use.lastWall});
     }
 }

@@ -44,16 +44,16 @@ class Idleness {
   private:
     using Key = std::pair<EnvironmentId, DeviceUuid>;
     /// The state of an attachment that was last reported.
-    enum class Told { Nothing, InUse, Idle };
+    enum class Reported { Nothing, InUse, Idle };
     struct Use {
         std::uint64_t attachment = 0; ///< the sequence number of the attachment
         BootTime last;
         WallTime lastWall; ///< the same moment on the wall clock, for display
-        Told told = Told::Idle;
+        Reported reported = Reported::Idle;
     };
 
     [[nodiscard]] static std::set<Key> usedIn(const Ledger& ledger, const Observation& observation);
-    void tellChange(const Environment& environment, const Attachment& attachment, bool used,
+    void emitChange(const Environment& environment, const Attachment& attachment, bool used,
                     BootTime now, Use& use) const;
 
     const EventHub* events_ = nullptr;

@@ -155,7 +155,7 @@ void Isolation::check(const std::optional<Actor>& actor) {
     const IsolationMode before = std::exchange(inForce_, readModeInForce());
     logChange(before);
     if (inForce_ != before)
-        events_.tell(IsolationChanged{inForce_, isSuspended_, actor});
+        events_.emit(IsolationChanged{inForce_, isSuspended_, actor});
 }
 
 // Returns whether a driver answered but reports no node for any device. No device could be granted
@@ -319,10 +319,10 @@ std::string Isolation::troubleOfDevices() const {
 }
 
 void Isolation::logChange(IsolationMode before) {
-    if (std::string now = trouble(); now != toldTrouble_) {
-        toldTrouble_ = std::move(now);
-        if (!toldTrouble_.empty())
-            log_.error("isolation: {}", toldTrouble_);
+    if (std::string now = trouble(); now != loggedTrouble_) {
+        loggedTrouble_ = std::move(now);
+        if (!loggedTrouble_.empty())
+            log_.error("isolation: {}", loggedTrouble_);
     }
     if (inForce_ == before)
         return;

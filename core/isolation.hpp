@@ -111,7 +111,7 @@ class Isolation final : public AccessGuard {
     bool isDue_ = true;            ///< the grants may differ from the wanted ones
     bool isSuspended_ = false;
     IsolationMode inForce_ = IsolationMode::None;
-    std::string toldTrouble_;
+    std::string loggedTrouble_;
 };
 
 } // namespace genv::core

@@ -34,19 +34,19 @@ std::optional<Uid> ownerOf(const ComputeProcess& process) {
 void Jobs::observed(const Observation& observation) {
     SeenJobs jobs;
     for (const ComputeProcess& process : observation.processes) {
-        if (process.slurm && !isTold(process.slurm->job))
+        if (process.slurm && !isReported(process.slurm->job))
             add(process, observation.started, jobs);
     }
     for (const auto& [job, seen] : jobs) {
         users_.describe(seen.owner, [this, job = job, seen = seen](const UserInfo& owner) {
-            if (!isTold(job))
+            if (!isReported(job))
                 start(job, seen, owner);
         });
     }
 }
 
 // Returns whether a prolog reported the devices of a job.
-bool Jobs::isTold(SlurmJobId job) const {
+bool Jobs::isReported(SlurmJobId job) const {
     const Environment* environment = ledger_.find(environmentIdOf(job));
     return environment != nullptr && !(environment->job && environment->job->isInferred);
 }

@@ -53,7 +53,7 @@ class Jobs {
     };
 
     void add(const ComputeProcess& process, BootTime started, SeenJobs& seen) const;
-    [[nodiscard]] bool isTold(SlurmJobId job) const;
+    [[nodiscard]] bool isReported(SlurmJobId job) const;
     void start(SlurmJobId job, const Seen& seen, const UserInfo& owner);
     void judge(const JobCgroupList& present);
 

@@ -94,8 +94,8 @@ void KernelRestarts::searchLater(const ProcessIdentity& process) {
 
 void KernelRestarts::search(const ProcessIdentity& process) {
     Awaited& awaited = awaited_.at(process);
-    awaited.left -= kernelSearchInterval;
-    if (awaited.left <= std::chrono::seconds{0} || hasExited(awaited.starter) ||
+    awaited.remaining -= kernelSearchInterval;
+    if (awaited.remaining <= std::chrono::seconds{0} || hasExited(awaited.starter) ||
         kernelOf(ledger_.environmentOfRoot(process), process) == nullptr) {
         giveUp(process);
         return;

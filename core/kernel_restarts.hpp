@@ -44,7 +44,7 @@ class KernelRestarts {
         std::string kernel;
         Uid owner = 0;
         BootTime since; ///< when the exit was reported
-        std::chrono::seconds left{0};
+        std::chrono::seconds remaining{0};
         KernelStarter starter;
         std::shared_ptr<const ProcessPin>
             starterPin; ///< reports the starter's exit; null until it is pinned

@@ -133,7 +133,7 @@ void Leases::warn(const Environment& environment, const Lease& lease,
         return moment > checked_ && moment <= now;
     });
     if (isDue)
-        events_.tell(LeaseEnding{environment.id, environment.uid, device,
+        events_.emit(LeaseEnding{environment.id, environment.uid, device,
                                  std::chrono::ceil<std::chrono::milliseconds>(lease.until - now)});
 }
 

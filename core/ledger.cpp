@@ -119,9 +119,9 @@ void Ledger::writeAllOrNone(const std::vector<Environment>& nexts) {
 }
 
 void Ledger::apply(std::vector<Environment> nexts, const Cause& cause,
-                   const std::optional<Environment>& left) {
-    if (left)
-        nexts.insert(nexts.begin(), *left);
+                   const std::optional<Environment>& departed) {
+    if (departed)
+        nexts.insert(nexts.begin(), *departed);
     std::vector<Environment> children = childrenAfter(nexts);
     const std::size_t childCount = children.size();
     nexts.insert(nexts.begin(), std::make_move_iterator(children.begin()),
@@ -136,8 +136,8 @@ void Ledger::apply(std::vector<Environment> nexts, const Cause& cause,
                       [this](const Environment& next) { closeUnheld(next); });
         throw;
     }
-    if (left)
-        markTaken(*left, nexts.back());
+    if (departed)
+        markTaken(*departed, nexts.back());
     for (std::size_t i = 0; i < nexts.size(); ++i) {
         const Cause why = i < childCount ? causeFor(nexts[i], cause) : cause;
         commit(std::move(nexts[i]), why, std::nullopt, std::span(nexts).subspan(i + 1));
@@ -223,7 +223,7 @@ void Ledger::commit(Environment next, const Cause& cause, const EndedWait& wait,
         environments_.erase(before.sequence);
     }
     closeUnheld(before, following);
-    tellDifference(before, *after, cause, wait);
+    emitDifference(before, *after, cause, wait);
 }
 
 void Ledger::index(Environment& environment, bool present) {
@@ -287,41 +287,41 @@ void Ledger::indexProcesses(const Environment& environment, bool present) {
     }
 }
 
-void Ledger::tellDifference(const Environment& before, const Environment& after, const Cause& cause,
+void Ledger::emitDifference(const Environment& before, const Environment& after, const Cause& cause,
                             const EndedWait& wait) {
     const bool added = !before.isAlive();
     const bool removed = !after.isAlive();
     if (added)
-        tell(EnvironmentAdded{after.id, after.uid, cause});
-    tellAttachments(before, after, cause);
-    tellLocks(before, after);
-    tellWaits(before, after, cause, wait);
+        emit(EnvironmentAdded{after.id, after.uid, cause});
+    emitAttachments(before, after, cause);
+    emitLocks(before, after);
+    emitWaits(before, after, cause, wait);
     if (removed)
-        tell(EnvironmentRemoved{after.id, after.uid, cause, &before});
+        emit(EnvironmentRemoved{after.id, after.uid, cause, &before});
     if (added || removed)
         return;
     if (after.pendingEnd && !before.pendingEnd)
-        tell(EnvironmentEnding{after.id, after.uid});
-    const auto tellField = [&](bool differs, EnvironmentField field) {
+        emit(EnvironmentEnding{after.id, after.uid});
+    const auto emitField = [&](bool differs, EnvironmentField field) {
         if (differs)
-            tell(EnvironmentChanged{after.id, field});
+            emit(EnvironmentChanged{after.id, field});
     };
-    tellField(before.configuration.name != after.configuration.name, EnvironmentField::Name);
-    tellField(before.configuration.gpus != after.configuration.gpus, EnvironmentField::Gpus);
-    tellField(before.configuration.gpuMemory != after.configuration.gpuMemory,
+    emitField(before.configuration.name != after.configuration.name, EnvironmentField::Name);
+    emitField(before.configuration.gpus != after.configuration.gpus, EnvironmentField::Gpus);
+    emitField(before.configuration.gpuMemory != after.configuration.gpuMemory,
               EnvironmentField::GpuMemory);
-    tellField(before.processes != after.processes, EnvironmentField::Processes);
-    tellField(before.kernels != after.kernels, EnvironmentField::Kernels);
-    tellField(before.deviceIndices() != after.deviceIndices(), EnvironmentField::Devices);
-    tellField(before.deviceEnds() != after.deviceEnds() || before.jobEnd() != after.jobEnd(),
+    emitField(before.processes != after.processes, EnvironmentField::Processes);
+    emitField(before.kernels != after.kernels, EnvironmentField::Kernels);
+    emitField(before.deviceIndices() != after.deviceIndices(), EnvironmentField::Devices);
+    emitField(before.deviceEnds() != after.deviceEnds() || before.jobEnd() != after.jobEnd(),
               EnvironmentField::Attached);
-    tellField(before.firstLease() != after.firstLease() || before.jobEnd() != after.jobEnd(),
+    emitField(before.firstLease() != after.firstLease() || before.jobEnd() != after.jobEnd(),
               EnvironmentField::Expires);
-    tellField(before.isLingering() != after.isLingering(), EnvironmentField::Lingering);
+    emitField(before.isLingering() != after.isLingering(), EnvironmentField::Lingering);
 }
 
 // Grants are reported by the queue, which knows their details.
-void Ledger::tellWaits(const Environment& before, const Environment& after, const Cause& cause,
+void Ledger::emitWaits(const Environment& before, const Environment& after, const Cause& cause,
                        const EndedWait& ended) {
     if (before.waits == after.waits)
         return;
@@ -331,7 +331,7 @@ void Ledger::tellWaits(const Environment& before, const Environment& after, cons
     };
     for (const Wait& wait : after.waits) {
         if (!isIn(before, wait))
-            tell(WaitStarted{after.id, after.uid, wait.actor, missing(wait.request, after),
+            emit(WaitStarted{after.id, after.uid, wait.actor, missing(wait.request, after),
                              wait.since});
     }
     for (const Wait& wait : before.waits) {
@@ -339,14 +339,14 @@ void Ledger::tellWaits(const Environment& before, const Environment& after, cons
         if (isIn(after, wait) || !(byItself || after.pendingEnd || !after.isAlive()))
             continue;
         const Cause& why = byItself ? ended->second : cause;
-        tell(WaitEnded{after.id, after.uid, why, missing(wait.request, before), wait.since,
+        emit(WaitEnded{after.id, after.uid, why, missing(wait.request, before), wait.since,
                        std::max(clock_.wallNow() - wait.since, std::chrono::microseconds{0}),
                        &before});
     }
-    tell(QueueChanged{});
+    emit(QueueChanged{});
 }
 
-void Ledger::tellLocks(const Environment& before, const Environment& after) {
+void Ledger::emitLocks(const Environment& before, const Environment& after) {
     if (before.locks == after.locks)
         return;
     std::set<DeviceUuid> devices;
@@ -357,28 +357,28 @@ void Ledger::tellLocks(const Environment& before, const Environment& after) {
     for (const DeviceUuid& uuid : devices) {
         const Device* device = devices_.findUuid(uuid);
         if (device != nullptr && before.hasLocked(uuid) != after.hasLocked(uuid))
-            tell(DeviceChanged{device->facts.index, DeviceField::LockedBy});
+            emit(DeviceChanged{device->facts.index, DeviceField::LockedBy});
     }
 }
 
-void Ledger::tellAttachments(const Environment& before, const Environment& after,
+void Ledger::emitAttachments(const Environment& before, const Environment& after,
                              const Cause& cause) {
-    const auto tellDevice = [&](const Attachment& attachment) {
+    const auto emitDevice = [&](const Attachment& attachment) {
         if (const Device* device = devices_.findUuid(attachment.device.uuid))
-            tell(DeviceChanged{device->facts.index, DeviceField::Attachments});
+            emit(DeviceChanged{device->facts.index, DeviceField::Attachments});
     };
     for (const Attachment& attachment : before.attachments) {
         if (after.attachmentTo(attachment.device.uuid) == nullptr) {
             if (const Device* device = devices_.findUuid(attachment.device.uuid))
-                markLeft(after.id, device->facts.index);
-            tell(Detached{after.id, after.uid, attachment, cause, &before});
-            tellDevice(attachment);
+                markDetached(after.id, device->facts.index);
+            emit(Detached{after.id, after.uid, attachment, cause, &before});
+            emitDevice(attachment);
         }
     }
     for (const Attachment& attachment : after.attachments) {
         if (before.attachmentTo(attachment.device.uuid) == nullptr) {
-            tell(Attached{after.id, after.uid, attachment, cause});
-            tellDevice(attachment);
+            emit(Attached{after.id, after.uid, attachment, cause});
+            emitDevice(attachment);
         }
     }
 }

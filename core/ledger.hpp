@@ -125,8 +125,8 @@ class Ledger {
     /// the same owner, such as a program with a second "with" block. From then on its devices are
     /// those that it requests there. Returns the environment that the process leaves, without that
     /// process, or nothing if it does not linger in an environment other than `joined`.
-    [[nodiscard]] std::optional<Environment> leftBy(const ProcessIdentity& process, Uid owner,
-                                                    const EnvironmentId& joined) const;
+    [[nodiscard]] std::optional<Environment> departedBy(const ProcessIdentity& process, Uid owner,
+                                                        const EnvironmentId& joined) const;
     /// Returns the children of an environment, oldest first.
     [[nodiscard]] std::vector<const Environment*> childrenOf(const EnvironmentId& id) const;
     /// Returns the parent of an environment, or null.
@@ -272,9 +272,9 @@ class Ledger {
   private:
     friend class Supposition;
 
-    /// `left`: the environment that a process leaves in the same change.
+    /// `departed`: the environment that a process leaves in the same change.
     void apply(std::vector<Environment> nexts, const Cause& cause,
-               const std::optional<Environment>& left = std::nullopt);
+               const std::optional<Environment>& departed = std::nullopt);
     /// The ticket of a wait that ends by itself, with the cause.
     using EndedWait = std::optional<std::pair<std::uint64_t, Cause>>;
     /// `written`: the stored state of the environment, if known.
@@ -294,13 +294,13 @@ class Ledger {
     void index(Environment& environment, bool present);
     void indexChild(const Environment& environment, bool present);
     void indexProcesses(const Environment& environment, bool present);
-    void tellDifference(const Environment& before, const Environment& after, const Cause& cause,
+    void emitDifference(const Environment& before, const Environment& after, const Cause& cause,
                         const EndedWait& wait);
-    void tellWaits(const Environment& before, const Environment& after, const Cause& cause,
+    void emitWaits(const Environment& before, const Environment& after, const Cause& cause,
                    const EndedWait& ended);
-    void tellLocks(const Environment& before, const Environment& after);
-    void tellAttachments(const Environment& before, const Environment& after, const Cause& cause);
-    void tell(const Event& event) { events_.tell(event); }
+    void emitLocks(const Environment& before, const Environment& after);
+    void emitAttachments(const Environment& before, const Environment& after, const Cause& cause);
+    void emit(const Event& event) { events_.emit(event); }
 
     [[nodiscard]] Environment started(NewEnvironment wanted, const std::optional<Plan>& plan,
                                       const Actor& actor);
@@ -335,8 +335,8 @@ class Ledger {
     [[nodiscard]] const Environment* holderFor(const Environment* environment,
                                                const DeviceUuid& device) const;
     void markOccupied(const Observation& observation);
-    void markLeft(const EnvironmentId& id, DeviceIndex index);
-    void markTaken(const Environment& left, const Environment& taker);
+    void markDetached(const EnvironmentId& id, DeviceIndex index);
+    void markTaken(const Environment& departed, const Environment& taker);
     void lastProcessWent(Environment& next, const Environment& before, bool byOwner) const;
     void processTakenOut(Environment& next, const Actor& actor) const;
 

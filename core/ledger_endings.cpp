@@ -81,8 +81,8 @@ void Ledger::concludeEnd(const EnvironmentId& id, std::vector<RootProcess> users
     applyFact(std::move(next), cause);
 }
 
-std::optional<Environment> Ledger::leftBy(const ProcessIdentity& process, Uid owner,
-                                          const EnvironmentId& joined) const {
+std::optional<Environment> Ledger::departedBy(const ProcessIdentity& process, Uid owner,
+                                              const EnvironmentId& joined) const {
     const Environment* environment = environmentOfRoot(process);
     if (environment == nullptr || environment->uid != owner || environment->id == joined)
         return std::nullopt;
@@ -96,7 +96,7 @@ std::optional<Environment> Ledger::leftBy(const ProcessIdentity& process, Uid ow
 
 // A use by the holder's own process must not mark the device as occupied, even if it began in the
 // process's previous environment.
-void Ledger::markTaken(const Environment& left, const Environment& taker) {
+void Ledger::markTaken(const Environment& departed, const Environment& taker) {
     const auto isRoot = [&](Pid pid) {
         const auto isIt = [&](const ProcessIdentity& process) { return process.pid == pid; };
         return std::ranges::any_of(taker.processes, isIt, &RootProcess::identity) ||
@@ -108,7 +108,7 @@ void Ledger::markTaken(const Environment& left, const Environment& taker) {
         if (devices_.find(index) == nullptr)
             continue;
         auto& users = devices_.at(index).users;
-        const auto user = users.find(left.id);
+        const auto user = users.find(departed.id);
         if (user != users.end() && isRoot(user->second.pid))
             users.erase(user);
     }

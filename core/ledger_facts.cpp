@@ -63,7 +63,7 @@ void Ledger::restore(Environment environment, const Environment* written) {
         const DeviceFacts& facts = attachment.device;
         if (devices_.findUuid(facts.uuid) == nullptr && devices_.find(facts.index) == nullptr) {
             insertDevice({facts, {Health::State::Stale, 0}, {}, std::nullopt, {}, false});
-            tell(DeviceAdded{facts.index});
+            emit(DeviceAdded{facts.index});
         }
     }
     applyFact(std::move(environment), Cause::fact(Reason::user()), {}, written);
@@ -189,11 +189,11 @@ void Ledger::updateDevice(const DeviceSample& sample, WallTime takenAt) {
         std::exchange(device.pciAddress, sample.pciAddress) != sample.pciAddress;
     const DeviceFacts before = std::exchange(device.facts, sample.facts);
     if (before.model != sample.facts.model)
-        tell(DeviceChanged{index, DeviceField::Model});
+        emit(DeviceChanged{index, DeviceField::Model});
     if (before.totalMemory != sample.facts.totalMemory)
-        tell(DeviceChanged{index, DeviceField::TotalMemory});
+        emit(DeviceChanged{index, DeviceField::TotalMemory});
     if (isElsewhere)
-        tell(DeviceChanged{index, DeviceField::PciAddress});
+        emit(DeviceChanged{index, DeviceField::PciAddress});
     if (before != sample.facts)
         rememberFacts(sample.facts);
     setHealth(index, sample.health);
@@ -207,14 +207,14 @@ void Ledger::placeDevice(const DeviceSample& sample, WallTime takenAt) {
         devices_.addHolder(sample.facts.uuid, {holder, *environment.attachmentTo(sample.facts.uuid),
                                                environment.job.has_value(), environment.parent});
     }
-    tell(DeviceAdded{sample.facts.index});
+    emit(DeviceAdded{sample.facts.index});
     rememberFacts(sample.facts);
 }
 
 void Ledger::removeDevice(DeviceIndex index) {
     const DeviceFacts facts = devices_.at(index).facts;
     devices_.remove(index);
-    tell(DeviceRemoved{index, facts});
+    emit(DeviceRemoved{index, facts});
 }
 
 void Ledger::rememberFacts(const DeviceFacts& facts) {
@@ -238,7 +238,7 @@ void Ledger::detachLost(const DeviceUuid& uuid) {
 
 void Ledger::setHealth(DeviceIndex index, Health health) {
     if (std::exchange(devices_.at(index).health, health) != health)
-        tell(DeviceChanged{index, DeviceField::Health});
+        emit(DeviceChanged{index, DeviceField::Health});
 }
 
 void Ledger::markOccupied(const Observation& observation) {
@@ -267,7 +267,7 @@ void Ledger::markOccupied(const Observation& observation) {
 
 // If a process still uses the device, the next user of the device is warned, even before the next
 // sample.
-void Ledger::markLeft(const EnvironmentId& id, DeviceIndex index) {
+void Ledger::markDetached(const EnvironmentId& id, DeviceIndex index) {
     Device& device = devices_.at(index);
     const auto user = device.users.find(id);
     if (user == device.users.end())

@@ -49,7 +49,7 @@ void Ledger::reserve(const SlurmDevices& devices) {
             changed.push_back(index);
     }
     for (const DeviceIndex index : changed)
-        tell(DeviceChanged{index, DeviceField::ReservedFor});
+        emit(DeviceChanged{index, DeviceField::ReservedFor});
 }
 
 void Ledger::insertDevice(Device device) {

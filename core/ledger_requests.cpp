@@ -126,15 +126,15 @@ void Ledger::carryOut(Environment& environment, const Plan& plan, const Terms& t
 }
 
 void Ledger::activate(NewEnvironment wanted, const std::optional<Plan>& plan, const Actor& actor) {
-    const auto left = wanted.kernels.empty()
-                          ? leftBy(wanted.processes.at(0).identity, wanted.uid, {})
-                          : leftBy(wanted.kernels[0].process.identity, wanted.uid, {});
+    const auto departed = wanted.kernels.empty()
+                              ? departedBy(wanted.processes.at(0).identity, wanted.uid, {})
+                              : departedBy(wanted.kernels[0].process.identity, wanted.uid, {});
     Environment environment = [&] {
-        const Supposition supposition(*this, left);
+        const Supposition supposition(*this, departed);
         return started(std::move(wanted), plan, actor);
     }();
     const Cause cause = Cause::request(actor, environment.uid);
-    apply({std::move(environment)}, cause, left);
+    apply({std::move(environment)}, cause, departed);
 }
 
 Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& plan,
@@ -328,16 +328,16 @@ void Ledger::join(const EnvironmentId& id, std::optional<RootProcess> process,
                   const Terms& terms) {
     const Environment& environment = get(id);
     requireNoJob(environment);
-    const auto left =
-        leftBy(process ? process->identity : kernel->process.identity, environment.uid, id);
+    const auto departed =
+        departedBy(process ? process->identity : kernel->process.identity, environment.uid, id);
     Environment next = [&] {
-        const Supposition supposition(*this, left);
+        const Supposition supposition(*this, departed);
         return joined(id, std::move(process), std::move(kernel), actor, plan, terms);
     }();
     if (next == environment)
         return;
     const Cause cause = Cause::request(actor, next.uid);
-    apply({std::move(next)}, cause, left);
+    apply({std::move(next)}, cause, departed);
 }
 
 Environment Ledger::joined(const EnvironmentId& id, std::optional<RootProcess> process,

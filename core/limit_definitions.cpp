@@ -29,7 +29,7 @@ std::uint64_t heldMemory(const Holdings& holdings) {
 }
 
 std::uint64_t heldMemoryOnADevice(const Holdings& holdings) {
-    return holdings.mostMemoryOnADevice().count;
+    return holdings.maxMemoryPerDevice().count;
 }
 
 // Counts the processes that the rules attribute to a user: those in their environments except for
@@ -57,7 +57,7 @@ std::uint64_t oldestEnvironment(const LimitUseSources& from) {
     return wholeSeconds(age);
 }
 
-std::uint64_t longestIdle(const LimitUseSources& from) {
+std::uint64_t maxIdleTime(const LimitUseSources& from) {
     std::chrono::milliseconds idle{0};
     for (const EnvironmentId& id : from.ledger.environmentsOf(from.user)) {
         const Environment& environment = from.ledger.get(id);
@@ -119,7 +119,7 @@ constexpr std::array limitRows{
         "Then the environment ends, and so do its processes on its devices."},
     LimitDefinition{
         "IdleTimeout", "idle-timeout", &Limits::idleTimeout, LimitScope::Attachment,
-        LimitedRequest::None, &longestIdle, "", "IDLE", "IDLE_TIME",
+        LimitedRequest::None, &maxIdleTime, "", "IDLE", "IDLE_TIME",
         "Detach devices idle for longer than TIME, such as 30min",
         "How long an attachment may be idle before it is detached.\n"
         "An attachment is in use at a check if a compute process of its environment runs on the "

@@ -16,13 +16,13 @@ std::uint64_t countOf(const LimitDefinition& limit, const LimitUseSources& from)
     const CountHeld count = std::get<CountHeld>(limit.count);
     if (limit.scope != LimitScope::Environment)
         return count(holdingsOf(from.ledger, from.user));
-    std::uint64_t most = 0;
+    std::uint64_t max = 0;
     for (const EnvironmentId& id : from.ledger.environmentsOf(from.user)) {
         const Environment& environment = from.ledger.get(id);
-        most = std::max(most,
-                        environment.job || environment.parent ? 0 : count(holdingsOf(environment)));
+        max = std::max(max,
+                       environment.job || environment.parent ? 0 : count(holdingsOf(environment)));
     }
-    return most;
+    return max;
 }
 
 } // namespace

@@ -44,12 +44,12 @@ Limits strictest(const LimitTable& table) {
     });
 }
 
-Limits mostGenerous(const LimitTable& table) {
+Limits loosestLimits(const LimitTable& table) {
     return choose([&](auto limit) {
-        auto most = table.general.*limit;
-        if (most) // without a general limit, somebody is unlimited
-            forEachSection(table, limit, [&](const auto& value) { most = std::max(most, value); });
-        return most;
+        auto max = table.general.*limit;
+        if (max) // without a general limit, somebody is unlimited
+            forEachSection(table, limit, [&](const auto& value) { max = std::max(max, value); });
+        return max;
     });
 }
 
@@ -75,7 +75,7 @@ Limits LimitTable::of(const UserInfo& user) const {
 }
 
 Limits LimitTable::enforcedOn(const UserInfo& user) const {
-    return user.isUnknown && user.uid != 0 ? mostGenerous(*this) : of(user);
+    return user.isUnknown && user.uid != 0 ? loosestLimits(*this) : of(user);
 }
 
 } // namespace genv::core

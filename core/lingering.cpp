@@ -81,15 +81,15 @@ void Lingering::onEvent(const Event& event) {
     if (const auto* ending = std::get_if<EnvironmentEnding>(&event)) {
         add(ledger_.get(ending->environment));
     } else if (const auto* removed = std::get_if<EnvironmentRemoved>(&event)) {
-        told_.erase(removed->former->sequence);
-        untold_.erase(removed->former->sequence);
+        reported_.erase(removed->former->sequence);
+        unreported_.erase(removed->former->sequence);
         ends_.erase(removed->former->sequence);
     } else if (const auto* changed = std::get_if<EnvironmentChanged>(&event);
                changed != nullptr && changed->field == EnvironmentField::Lingering) {
         // The owner has joined it, and is notified again when it lingers again.
         const Environment& environment = ledger_.get(changed->environment);
         if (environment.isRegistered())
-            told_.erase(environment.sequence);
+            reported_.erase(environment.sequence);
     }
 }
 
@@ -259,23 +259,23 @@ void Lingering::concludeFor(const Subject& subject, const std::vector<User>& use
     ledger_.concludeEnd(subject.environment, std::move(living), used);
     const Environment* now = ledger_.find(subject.environment);
     if (now != nullptr && now->sequence == subject.sequence && now->isLingering())
-        tellLater(*now);
+        reportLater(*now);
 }
 
-void Lingering::tellLater(const Environment& environment) {
+void Lingering::reportLater(const Environment& environment) {
     const Subject subject{environment.id, environment.sequence, 0};
-    if (!told_.contains(subject.sequence))
-        untold_[subject.sequence] =
-            scheduler_.after(lingeringToldAfter, [this, subject] { tellNow(subject); });
+    if (!reported_.contains(subject.sequence))
+        unreported_[subject.sequence] =
+            scheduler_.after(lingeringReportDelay, [this, subject] { reportNow(subject); });
 }
 
-void Lingering::tellNow(const Subject& subject) {
-    untold_.erase(subject.sequence);
+void Lingering::reportNow(const Subject& subject) {
+    unreported_.erase(subject.sequence);
     const Environment* environment = ledger_.find(subject.environment);
     if (environment == nullptr || environment->sequence != subject.sequence ||
         !environment->isLingering())
         return;
-    told_.insert(subject.sequence);
+    reported_.insert(subject.sequence);
     EnvironmentLingers event{environment->id, environment->uid, {}, {}};
     for (const RootProcess& root : environment->processes)
         event.processes.push_back(root.identity.pid);
@@ -283,7 +283,7 @@ void Lingering::tellNow(const Subject& subject) {
         event.devices.push_back(attachment.device);
     std::ranges::sort(event.processes);
     std::ranges::sort(event.devices, {}, &DeviceFacts::index);
-    events_.tell(event);
+    events_.emit(event);
 }
 
 } // namespace genv::core

@@ -28,7 +28,7 @@ namespace genv::core {
 inline constexpr std::chrono::milliseconds endingSampleDeadline{500};
 /// How long an environment must linger before that is reported. This skips child processes that are
 /// just exiting.
-inline constexpr std::chrono::milliseconds lingeringToldAfter{2000};
+inline constexpr std::chrono::milliseconds lingeringReportDelay{2000};
 
 class Lingering {
   public:
@@ -100,8 +100,8 @@ class Lingering {
     void concludeFor(const Subject& subject, const std::vector<User>& users);
     void conclude(const Decision& decision);
     void settle(const std::shared_ptr<Round>& round);
-    void tellLater(const Environment& environment);
-    void tellNow(const Subject& subject);
+    void reportLater(const Environment& environment);
+    void reportNow(const Subject& subject);
 
     Ledger& ledger_;
     Observer& observer_;
@@ -114,8 +114,8 @@ class Lingering {
     std::shared_ptr<const Observation> working_; ///< the last observation of a working driver
     /// Lingering environments by order of creation: those not yet reported, and those already
     /// reported.
-    std::map<std::uint64_t, std::unique_ptr<Scheduled>> untold_;
-    std::set<std::uint64_t> told_;
+    std::map<std::uint64_t, std::unique_ptr<Scheduled>> unreported_;
+    std::set<std::uint64_t> reported_;
     std::map<std::uint64_t, std::uint64_t>
         ends_; ///< the latest end of each environment, by order of creation
     std::uint64_t lastEnd_ = 0;

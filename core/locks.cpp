@@ -59,7 +59,7 @@ void Locks::expectClients() {
         }
     }
     if (!waiters_.empty())
-        patience_ = scheduler_.after(patienceWithClients, [this] { giveUpOnClients(); });
+        timeout_ = scheduler_.after(clientTimeout, [this] { giveUpOnClients(); });
 }
 
 void Locks::giveUpOnClients() {

@@ -77,7 +77,7 @@ class Locks {
     Scheduler& scheduler_;
     Log& log_;
     std::map<Ticket, Waiter> waiters_; ///< in the order of arrival
-    std::unique_ptr<Scheduled> patience_;
+    std::unique_ptr<Scheduled> timeout_;
     bool scheduled_ = false;
 };
 

@@ -44,25 +44,25 @@ bool isAtLeast(Bytes used, std::uint64_t percent, Bytes share) {
 } // namespace
 
 void MemoryWatch::observed(const Ledger& ledger, const Observation& observation) {
-    std::map<std::uint64_t, Level> told;
+    std::map<std::uint64_t, Level> reported;
     for (const auto& [key, used] : usesOfShares(ledger, observation)) {
         const Environment& environment = *key.first;
         const Attachment& attachment = *environment.attachmentTo(key.second);
         const Bytes share = *attachment.share;
-        const auto before = told_.find(attachment.sequence);
+        const auto before = reported_.find(attachment.sequence);
         const bool isOver = used > share;
         const Level level = isOver ? Level::Over : Level::Nearly;
         const bool isNews = isAtLeast(used, nearlyUsedPercent, share) &&
-                            (before == told_.end() || before->second < level);
+                            (before == reported_.end() || before->second < level);
         if (isNews)
-            told.emplace(attachment.sequence, level);
-        else if (before != told_.end() && isAtLeast(used, freeAgainPercent, share))
-            told.insert(*before);
+            reported.emplace(attachment.sequence, level);
+        else if (before != reported_.end() && isAtLeast(used, freeAgainPercent, share))
+            reported.insert(*before);
         if (isNews)
-            events_.tell(
+            events_.emit(
                 MemoryFilling{environment.id, environment.uid, attachment.device, used, share});
     }
-    told_ = std::move(told);
+    reported_ = std::move(reported);
 }
 
 } // namespace genv::core

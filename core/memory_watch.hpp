@@ -31,7 +31,7 @@ class MemoryWatch {
     enum class Level { Nearly, Over };
 
     const EventHub& events_;
-    std::map<std::uint64_t, Level> told_; ///< by the sequence number of the attachment
+    std::map<std::uint64_t, Level> reported_; ///< by the sequence number of the attachment
 };
 
 } // namespace genv::core

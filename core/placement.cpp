@@ -90,13 +90,13 @@ class Placing {
         }
         const std::size_t need = wanted.count - current.size();
         std::array<Kind, 2> kinds{sorted(DeviceKind::Gpu), sorted(DeviceKind::MigInstance)};
-        const std::size_t most = std::max(kinds[0].usable(), kinds[1].usable());
-        if (most < need)
+        const std::size_t max = std::max(kinds[0].usable(), kinds[1].usable());
+        if (max < need)
             fail(ErrorCode::NotEnoughDevices, "Requested more devices ({}) than {} ({}){}{}",
                  wanted.count,
                  devices_.parent() ? fmt::format("environment {} has", *devices_.parent())
                                    : std::string("total available"),
-                 most + current.size(), restriction(), slurmHint(need));
+                 max + current.size(), restriction(), slurmHint(need));
         for (const Kind& kind : kinds) {
             if (kind.available.size() >= need)
                 return choose(kind, need);

@@ -45,7 +45,7 @@ void Queue::expectClients() {
     for (const auto& [ticket, environment] : ledger_.waits())
         abandoned_.insert(ticket);
     if (!abandoned_.empty())
-        patience_ = scheduler_.after(patienceWithClients, [this] { giveUpOnClients(); });
+        timeout_ = scheduler_.after(clientTimeout, [this] { giveUpOnClients(); });
 }
 
 Placement Queue::place(const AttachRequest& request, const Environment* environment,
@@ -355,7 +355,7 @@ void Queue::grant(Ticket ticket, Placement placement) {
     }
     const Waiter waiter = std::move(waiters_.extract(ticket).mapped());
     granted.lasted = waiter.lasted;
-    events_.tell(granted);
+    events_.emit(granted);
     waiter.answer(std::nullopt);
 }
 

@@ -161,7 +161,7 @@ class Queue {
     std::map<Ticket, Waiter> waiters_;
     std::set<Ticket> abandoned_;
     std::vector<Dismissed> dismissed_;
-    std::unique_ptr<Scheduled> patience_;
+    std::unique_ptr<Scheduled> timeout_;
     std::unique_ptr<Scheduled> retry_; ///< retries a grant that could not be written
     bool scheduled_ = false;
 };

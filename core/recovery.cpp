@@ -48,10 +48,11 @@ class Bookings {
     bool accept(const Attachment& attachment, Bytes memory) {
         Given& given = given_[attachment.device.uuid];
         const Bytes wanted = attachment.share.value_or(memory);
-        const Bytes left = given.memory < memory ? memory - given.memory : Bytes{0};
+        const Bytes remaining = given.memory < memory ? memory - given.memory : Bytes{0};
         // Documents may disagree on the memory of a device, so a whole device is tracked separately
         // from the sum.
-        const bool fits = attachment.share ? wanted <= left && !given.wholly : given.count == 0;
+        const bool fits =
+            attachment.share ? wanted <= remaining && !given.wholly : given.count == 0;
         if (!fits && !attachment.overSubscribed)
             return false;
         given.wholly = given.wholly || !attachment.share;

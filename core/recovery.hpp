@@ -14,7 +14,7 @@
 namespace genv::core {
 
 /// How long a restored waiting request keeps its position for its client.
-inline constexpr std::chrono::seconds patienceWithClients{30};
+inline constexpr std::chrono::seconds clientTimeout{30};
 
 /// A lease that ended while the service was not running.
 struct ExpiredLease {

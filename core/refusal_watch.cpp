@@ -34,7 +34,7 @@ void RefusalWatch::check() {
     std::erase_if(known_, [&](const auto& entry) { return !present.contains(entry.first); });
     std::erase_if(news_, [now = clock_.bootNow()](const auto& entry) {
         const News& news = entry.second;
-        return news.untold == 0 && news.told && now - *news.told >= refusalSilence;
+        return news.unreported == 0 && news.reported && now - *news.reported >= refusalSilence;
     });
 }
 
@@ -47,17 +47,17 @@ void RefusalWatch::take(const Refusals& refusals) {
     if (!hasRead_ || device == nullptr)
         return;
     totals_[device->uuid] += more;
-    news_[{refusals.uid, device->uuid}].untold += more;
-    tell(refusals, *device);
+    news_[{refusals.uid, device->uuid}].unreported += more;
+    emit(refusals, *device);
 }
 
-void RefusalWatch::tell(const Refusals& last, const DeviceFacts& device) {
+void RefusalWatch::emit(const Refusals& last, const DeviceFacts& device) {
     News& news = news_[{last.uid, device.uuid}];
     const BootTime now = clock_.bootNow();
-    if (news.untold == 0 || (news.told && now - *news.told < refusalSilence))
+    if (news.unreported == 0 || (news.reported && now - *news.reported < refusalSilence))
         return;
-    news.told = now;
-    events_.tell(AccessRefused{last.uid, device, std::exchange(news.untold, 0), last.pid,
+    news.reported = now;
+    events_.emit(AccessRefused{last.uid, device, std::exchange(news.unreported, 0), last.pid,
                                last.command, isolation_.inForce() == IsolationMode::User});
 }
 

@@ -52,15 +52,15 @@ class RefusalWatch {
     /// The refusals that a user was not yet notified of, for a device, which may have several
     /// nodes.
     struct News {
-        std::uint64_t untold = 0;
-        std::optional<BootTime> told;
+        std::uint64_t unreported = 0;
+        std::optional<BootTime> reported;
     };
     using Key = std::pair<Uid, DeviceNode>;
 
     /// Returns nothing if the kernel does not report them.
     [[nodiscard]] std::optional<std::vector<Refusals>> read() const;
     void take(const Refusals& refusals);
-    void tell(const Refusals& last, const DeviceFacts& device);
+    void emit(const Refusals& last, const DeviceFacts& device);
 
     const Isolation& isolation_;
     Gates& gates_;

@@ -13,9 +13,9 @@ namespace genv::core {
 
 namespace {
 
-constexpr std::size_t longestMessage = 512;
+constexpr std::size_t maxMessageLength = 512;
 // A line with more processes than this is too long to read.
-constexpr std::size_t mostProcesses = 8;
+constexpr std::size_t maxProcesses = 8;
 
 /// The kind of object that a sentence is about.
 enum class To { Device, Devices, Environment, Processes };
@@ -59,7 +59,7 @@ std::string nameGpus(const std::vector<DeviceIndex>& devices) {
 std::string nameProcesses(const NamedProcesses& processes) {
     std::vector<std::string> names;
     for (const auto& [pid, command] : processes) {
-        if (names.size() == mostProcesses)
+        if (names.size() == maxProcesses)
             break;
         names.push_back(command.empty() ? fmt::format("{}", pid)
                                         : fmt::format("{} ({})", pid, escaped(command)));
@@ -76,45 +76,47 @@ std::string nameProcesses(const std::vector<Pid>& pids) {
     return nameProcesses(processes);
 }
 
-std::string sayChange(const std::vector<DeviceIndex>& devices, bool attached,
-                      std::string_view reason, const std::string& actor) {
+std::string describeChange(const std::vector<DeviceIndex>& devices, bool attached,
+                           std::string_view reason, const std::string& actor) {
     return fmt::format("{} {} {} {}", nameGpus(devices), was(devices.size()),
                        attached ? "attached" : "taken away",
                        because(reason, actor, toDevices(devices)));
 }
 
-std::string sayEnd(std::string_view reason, const std::string& actor) {
+std::string describeEnd(std::string_view reason, const std::string& actor) {
     return "the environment was ended " + because(reason, actor, To::Environment);
 }
 
-std::string sayGrant(const std::vector<DeviceIndex>& devices, std::chrono::microseconds waited) {
+std::string describeGrant(const std::vector<DeviceIndex>& devices,
+                          std::chrono::microseconds waited) {
     return fmt::format(
         "{} {}{}{} in the queue", nameGpus(devices), was(devices.size()), grantedAfter,
         formatDuration(std::chrono::duration_cast<std::chrono::milliseconds>(waited)));
 }
 
-std::string sayLeaseEnding(const std::vector<DeviceIndex>& devices, WallTime end) {
+std::string describeLeaseEnding(const std::vector<DeviceIndex>& devices, WallTime end) {
     const std::string what =
         devices.empty() ? "this environment" : "the lease of " + nameGpus(devices);
     return fmt::format("{} ends at {}; \"genv extend\" prolongs it", what, formatLocalTime(end));
 }
 
-std::string sayTermination(const NamedProcesses& processes, const std::vector<DeviceIndex>& devices,
-                           std::string_view reason, const std::string& actor) {
+std::string describeTermination(const NamedProcesses& processes,
+                                const std::vector<DeviceIndex>& devices, std::string_view reason,
+                                const std::string& actor) {
     return fmt::format("{}{} {} ended {}", nameProcesses(processes),
                        devices.empty() ? "" : " on " + nameGpus(devices), was(processes.size()),
                        because(reason, actor, To::Processes));
 }
 
-std::string sayWarning(std::string_view message, std::string_view rule,
-                       std::optional<WallTime> when) {
+std::string describeWarning(std::string_view message, std::string_view rule,
+                            std::optional<WallTime> when) {
     if (!when)
-        return fmt::format("{} (rule {})", escaped(message, longestMessage), escaped(rule));
-    return fmt::format("{}; the rule {} acts at {}", escaped(message, longestMessage),
+        return fmt::format("{} (rule {})", escaped(message, maxMessageLength), escaped(rule));
+    return fmt::format("{}; the rule {} acts at {}", escaped(message, maxMessageLength),
                        escaped(rule), formatLocalTime(*when));
 }
 
-std::string sayHealth(DeviceIndex device, std::string_view health) {
+std::string describeHealth(DeviceIndex device, std::string_view health) {
     constexpr std::string_view xid = "xid-";
     if (health == "ok")
         return fmt::format("GPU {} is healthy again", device);
@@ -128,7 +130,7 @@ std::string sayHealth(DeviceIndex device, std::string_view health) {
     return fmt::format("GPU {} is unhealthy ({})", device, escaped(health));
 }
 
-std::string sayMemory(DeviceIndex device, Bytes used, Bytes share) {
+std::string describeMemory(DeviceIndex device, Bytes used, Bytes share) {
     if (used > share)
         return fmt::format("{} of GPU {}'s memory is used, {} over the share of {}",
                            formatMebibytes(used), device, formatMebibytes(used - share),
@@ -137,12 +139,13 @@ std::string sayMemory(DeviceIndex device, Bytes used, Bytes share) {
                        formatBytes(share), device);
 }
 
-std::string sayLingering(const std::vector<DeviceIndex>& devices, const std::vector<Pid>& pids) {
+std::string describeLingering(const std::vector<DeviceIndex>& devices,
+                              const std::vector<Pid>& pids) {
     return fmt::format("its last shell is gone, and {} still {} {}", nameProcesses(pids),
                        pids.size() == 1 ? "uses" : "use", nameGpus(devices));
 }
 
-std::string sayRefusedOpen(DeviceIndex device, const NamedProcesses& processes) {
+std::string describeRefusedOpen(DeviceIndex device, const NamedProcesses& processes) {
     const bool isKnown = !processes.empty() && processes.begin()->first != 0;
     return fmt::format("{} {} refused GPU {}, which you do not hold",
                        isKnown ? nameProcesses(processes) : "one of your processes",
@@ -156,7 +159,8 @@ std::string adviseOnRefusedOpen(DeviceIndex device, bool isHeldByOthers) {
                : fmt::format("\"genv attach --index {}\" attaches it", device);
 }
 
-std::string sayShared(DeviceIndex device, std::string_view environment, const std::string& user) {
+std::string describeSharing(DeviceIndex device, std::string_view environment,
+                            const std::string& user) {
     return fmt::format("GPU {} is now shared with {} (environment {})", device, user,
                        escaped(environment));
 }

@@ -31,33 +31,37 @@ std::string nameProcesses(const NamedProcesses& processes);
 std::string nameProcesses(const std::vector<Pid>& pids);
 
 /// Devices were attached (`attached`) or detached.
-std::string sayChange(const std::vector<DeviceIndex>& devices, bool attached,
-                      std::string_view reason, const std::string& actor);
+std::string describeChange(const std::vector<DeviceIndex>& devices, bool attached,
+                           std::string_view reason, const std::string& actor);
 /// An environment was ended.
-std::string sayEnd(std::string_view reason, const std::string& actor);
+std::string describeEnd(std::string_view reason, const std::string& actor);
 /// A waiting request was granted.
-std::string sayGrant(const std::vector<DeviceIndex>& devices, std::chrono::microseconds waited);
+std::string describeGrant(const std::vector<DeviceIndex>& devices,
+                          std::chrono::microseconds waited);
 /// A lease ends soon: that of these devices or, without any, the environment's. The sentence has
 /// the end and not the remaining time, since a prompt may show it much later.
-std::string sayLeaseEnding(const std::vector<DeviceIndex>& devices, WallTime end);
+std::string describeLeaseEnding(const std::vector<DeviceIndex>& devices, WallTime end);
 /// Processes on these devices were sent SIGTERM.
-std::string sayTermination(const NamedProcesses& processes, const std::vector<DeviceIndex>& devices,
-                           std::string_view reason, const std::string& actor);
+std::string describeTermination(const NamedProcesses& processes,
+                                const std::vector<DeviceIndex>& devices, std::string_view reason,
+                                const std::string& actor);
 /// A rule will act at this moment because of the violation in `message`.
-std::string sayWarning(std::string_view message, std::string_view rule,
-                       std::optional<WallTime> when);
+std::string describeWarning(std::string_view message, std::string_view rule,
+                            std::optional<WallTime> when);
 /// The health of a device changed; `health` is the value of its property.
-std::string sayHealth(DeviceIndex device, std::string_view health);
+std::string describeHealth(DeviceIndex device, std::string_view health);
 /// Nearly all of a share is used, or it is exceeded.
-std::string sayMemory(DeviceIndex device, Bytes used, Bytes share);
+std::string describeMemory(DeviceIndex device, Bytes used, Bytes share);
 /// An environment without a shell keeps these devices for these processes.
-std::string sayLingering(const std::vector<DeviceIndex>& devices, const std::vector<Pid>& pids);
+std::string describeLingering(const std::vector<DeviceIndex>& devices,
+                              const std::vector<Pid>& pids);
 /// The kernel refused a device to a user's processes, since the user does not hold it. Kernels
 /// before Linux 6.1 do not report the process, which then has the PID 0.
-std::string sayRefusedOpen(DeviceIndex device, const NamedProcesses& processes);
+std::string describeRefusedOpen(DeviceIndex device, const NamedProcesses& processes);
 /// How the user can get that device. If others hold it, the user has to wait.
 std::string adviseOnRefusedOpen(DeviceIndex device, bool isHeldByOthers);
 /// A device is now shared with another environment, which belongs to `user`.
-std::string sayShared(DeviceIndex device, std::string_view environment, const std::string& user);
+std::string describeSharing(DeviceIndex device, std::string_view environment,
+                            const std::string& user);
 
 } // namespace genv::core

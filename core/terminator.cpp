@@ -142,7 +142,7 @@ void Terminator::signal(const std::shared_ptr<Victim>& victim, const Observation
             judged.devices.end())
             indices.push_back(device.facts.index);
     }
-    events_.tell(ProcessTerminated{judged.facts.identity.pid, process->facts.command, judged.user,
+    events_.emit(ProcessTerminated{judged.facts.identity.pid, process->facts.command, judged.user,
                                    judged.environment, std::move(indices), judged.cause});
     killLater(victim);
     answer(TerminationOutcome::Signalled);

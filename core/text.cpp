@@ -35,7 +35,7 @@ bool isIdentifierCharacter(char c) {
 } // namespace
 
 bool isIdentifier(std::string_view text) {
-    return !text.empty() && text.size() <= longestName &&
+    return !text.empty() && text.size() <= maxNameLength &&
            std::all_of(text.begin(), text.end(), isIdentifierCharacter);
 }
 
@@ -43,12 +43,12 @@ void requireIdentifier(std::string_view text, std::string_view what) {
     if (!isIdentifier(text))
         fail(ErrorCode::InvalidArgs,
              "\"{}\" cannot be the {}; use 1 to {} letters, digits and the characters . _ : @ -",
-             escaped(text), what, longestName);
+             escaped(text), what, maxNameLength);
 }
 
 void requireName(std::string_view text) {
     std::string_view rest = text;
-    bool good = !text.empty() && text.size() <= longestName;
+    bool good = !text.empty() && text.size() <= maxNameLength;
     while (good && !rest.empty()) {
         const auto character = takeCharacter(rest);
         good = character && isPrintable(*character);
@@ -57,7 +57,7 @@ void requireName(std::string_view text) {
         fail(ErrorCode::InvalidArgs,
              "\"{}\" cannot be a name; use 1 to {} bytes of UTF-8 without control and invisible "
              "characters",
-             escaped(text), longestName);
+             escaped(text), maxNameLength);
 }
 
 std::optional<char32_t> takeCharacter(std::string_view& text) {
@@ -122,9 +122,9 @@ std::string withEscapes(std::string_view text, std::u32string_view special) {
 
 } // namespace
 
-std::string escaped(std::string_view text, std::size_t longest) {
-    const std::string result = withEscapes(text.substr(0, longest), U"\\\"");
-    return text.size() > longest ? result + "..." : result;
+std::string escaped(std::string_view text, std::size_t maxLength) {
+    const std::string result = withEscapes(text.substr(0, maxLength), U"\\\"");
+    return text.size() > maxLength ? result + "..." : result;
 }
 
 std::string printable(std::string_view text) {

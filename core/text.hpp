@@ -11,7 +11,7 @@
 namespace genv::core {
 
 /// The maximum length of ids and names, in bytes.
-inline constexpr std::size_t longestName = 64;
+inline constexpr std::size_t maxNameLength = 64;
 
 /// Returns whether text is a valid id: 1 to 64 characters of [A-Za-z0-9._:@-].
 bool isIdentifier(std::string_view text);
@@ -34,9 +34,9 @@ std::optional<char32_t> takeCharacter(std::string_view& text);
 bool isPrintable(char32_t character);
 
 /// Makes foreign text safe for a terminal, a log line and a message. Unprintable characters become
-/// \xNN for each byte, backslash and double quote get a backslash, and a text longer than `longest`
-/// bytes is cut and ends in "...".
-std::string escaped(std::string_view text, std::size_t longest = 2 * longestName);
+/// \xNN for each byte, backslash and double quote get a backslash, and a text longer than
+/// `maxLength` bytes is cut and ends in "...".
+std::string escaped(std::string_view text, std::size_t maxLength = 2 * maxNameLength);
 
 /// Makes foreign text printable for callers that quote it themselves. Unprintable characters become
 /// \xNN for each byte; the rest stays as it is, in any length.

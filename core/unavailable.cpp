@@ -29,9 +29,8 @@ bool isWanted(const AttachRequest& request, const Device& device) {
 
 // Returns the longest lifetime with which a request gets its devices now. The later its lease would
 // end, the fewer keepers it passes.
-std::optional<std::chrono::milliseconds> longestLifetime(const AttachRequest& request,
-                                                         const Environment* environment,
-                                                         const KeptDevices& kept) {
+std::optional<std::chrono::milliseconds>
+maxLifetime(const AttachRequest& request, const Environment* environment, const KeptDevices& kept) {
     const std::vector<BootTime> starts = kept.starts();
     const auto isRefused = [&](BootTime leaseEnd) {
         try {
@@ -45,11 +44,11 @@ std::optional<std::chrono::milliseconds> longestLifetime(const AttachRequest& re
     if (found == starts.end())
         return std::nullopt;
     // Rounded down, so that there is time to type it.
-    const auto longest = *found - kept.now();
-    if (longest >= std::chrono::minutes{1})
-        return std::chrono::floor<std::chrono::minutes>(longest);
-    if (longest >= std::chrono::seconds{1})
-        return std::chrono::floor<std::chrono::seconds>(longest);
+    const auto lifetime = *found - kept.now();
+    if (lifetime >= std::chrono::minutes{1})
+        return std::chrono::floor<std::chrono::minutes>(lifetime);
+    if (lifetime >= std::chrono::seconds{1})
+        return std::chrono::floor<std::chrono::seconds>(lifetime);
     return std::nullopt;
 }
 
@@ -75,9 +74,9 @@ std::string describeKeepers(const AttachRequest& request, const Environment* env
     }
     if (byKeeper.empty())
         return text;
-    if (const auto longest = longestLifetime(request, environment, kept))
+    if (const auto lifetime = maxLifetime(request, environment, kept))
         text += fmt::format("; with a lifetime of at most {} this request could start now",
-                            formatDuration(*longest));
+                            formatDuration(*lifetime));
     return text;
 }
 

@@ -16,13 +16,13 @@ class UnwellDevices {
     /// reported as unhealthy.
     bool isNews(const Device& device) {
         if (device.health.state == Health::State::Ok)
-            return told_.erase(device.facts.uuid) > 0;
-        told_.insert(device.facts.uuid);
+            return reported_.erase(device.facts.uuid) > 0;
+        reported_.insert(device.facts.uuid);
         return true;
     }
 
   private:
-    std::set<DeviceUuid> told_;
+    std::set<DeviceUuid> reported_;
 };
 
 } // namespace genv::core

@@ -36,15 +36,16 @@ void gather(const std::set<Uid>& uids, AllDescribed answer, const DescribeOne& d
 } // namespace
 
 void describeAll(Users& users, const std::set<Uid>& uids, AllDescribed answer) {
-    gather(uids, std::move(answer), [&users](Uid uid, std::function<void(const UserInfo&)> told) {
-        users.describe(uid, std::move(told));
-    });
+    gather(uids, std::move(answer),
+           [&users](Uid uid, std::function<void(const UserInfo&)> callback) {
+               users.describe(uid, std::move(callback));
+           });
 }
 
 void describeAllFor(Users& users, Uid asking, const std::set<Uid>& uids, AllDescribed answer) {
     gather(uids, std::move(answer),
-           [&users, asking](Uid uid, std::function<void(const UserInfo&)> told) {
-               users.describeFor(asking, uid, std::move(told));
+           [&users, asking](Uid uid, std::function<void(const UserInfo&)> callback) {
+               users.describeFor(asking, uid, std::move(callback));
            });
 }
 

@@ -246,28 +246,28 @@ class Activation : public Operation<Activation, ActivateReply> {
     // Computes the request as if its process had already left the environment that lingers for it.
     // The process leaves only when the request is authorised and granted.
     template <typename Function>
-    auto asIfLeft(Function function) const {
+    auto asIfDeparted(Function function) const {
         const core::Supposition supposition(
-            context_.sharing.ledger,
-            context_.sharing.ledger.leftBy(rootIdentity(), wanted_.owner, wanted_.id.value_or("")));
+            context_.sharing.ledger, context_.sharing.ledger.departedBy(
+                                         rootIdentity(), wanted_.owner, wanted_.id.value_or("")));
         return function();
     }
 
     void carryOutRequest() {
         const auto self = shared_from_this();
         DeviceRequest request;
-        request.plan = [self] { return self->asIfLeft([&] { return self->plan(); }); };
+        request.plan = [self] { return self->asIfDeparted([&] { return self->plan(); }); };
         request.target = [self](const std::optional<core::Plan>& plan) {
-            return self->asIfLeft([&] { return self->target(plan); });
+            return self->asIfDeparted([&] { return self->target(plan); });
         };
         request.stillHolds = [self](const core::Plan& plan) {
-            return self->asIfLeft([&] {
+            return self->asIfDeparted([&] {
                 return self->context_.sharing.queue.stillHolds(plan, self->joined(),
                                                                self->parent());
             });
         };
         request.quota = [self](const std::optional<core::Plan>& plan) {
-            return self->asIfLeft([&] { return self->quota(plan); });
+            return self->asIfDeparted([&] { return self->quota(plan); });
         };
         request.apply = [self](const std::optional<core::Plan>& plan, bool exempt) {
             self->apply(plan, exempt);
@@ -347,7 +347,7 @@ class Activation : public Operation<Activation, ActivateReply> {
     void apply(const std::optional<core::Plan>& plan, bool exempt) {
         requireOwnerOfId();
         core::Ledger& ledger = context_.sharing.ledger;
-        const core::EnvironmentId id = asIfLeft([&] { return this->id(); });
+        const core::EnvironmentId id = asIfDeparted([&] { return this->id(); });
         const core::PlannedWait* wait = waitIn(plan);
         const auto abandoned = wait != nullptr && joined() != nullptr
                                    ? context_.sharing.queue.abandoned(id, wait->request)
@@ -376,10 +376,10 @@ class Activation : public Operation<Activation, ActivateReply> {
     [[nodiscard]] std::optional<std::chrono::seconds> lifetime() const {
         if (wanted_.waiting.lifetime || wanted_.within)
             return wanted_.waiting.lifetime;
-        const auto most = context_.settings.current().limits.of(owner_).maxLifetime;
-        if (!most)
+        const auto max = context_.settings.current().limits.of(owner_).maxLifetime;
+        if (!max)
             return std::nullopt;
-        return std::max(std::chrono::floor<std::chrono::seconds>(*most), std::chrono::seconds{1});
+        return std::max(std::chrono::floor<std::chrono::seconds>(*max), std::chrono::seconds{1});
     }
 
     [[nodiscard]] core::NewEnvironment

@@ -9,7 +9,7 @@ namespace {
 
 // The maximum size of the cache, so that clients cannot make it grow without bound. Closed
 // connections are removed. If there are more living ones, the bus is asked for them again.
-constexpr std::size_t mostKnown = 4096;
+constexpr std::size_t maxKnown = 4096;
 
 } // namespace
 
@@ -30,7 +30,7 @@ const Callers::Known& Callers::keep(const std::string& busName,
                                     const std::optional<raw::Credentials>& credentials) {
     if (!credentials)
         core::fail(core::ErrorCode::AccessDenied, "the bus does not know the sender of this call");
-    if (known_.size() >= mostKnown)
+    if (known_.size() >= maxKnown)
         known_.clear();
     return known_.insert_or_assign(busName, Known{*credentials}).first->second;
 }

@@ -44,7 +44,7 @@ class Callers {
     void learnLogin(const std::string& busName, std::optional<core::Uid> login);
 
     /// Forgets a closed connection.
-    void left(const std::string& busName) { known_.erase(busName); }
+    void onDisconnected(const std::string& busName) { known_.erase(busName); }
 
   private:
     struct Known {

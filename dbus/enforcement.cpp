@@ -168,15 +168,15 @@ void Enforcement::repeat(Ticket ticket) {
     try {
         enforcer_.run(wanted.rules, wanted.options,
                       [this, ticket](const auto* actions, const std::string& failure) {
-                          tell(ticket, actions != nullptr ? toBus(*actions)
+                          emit(ticket, actions != nullptr ? toBus(*actions)
                                                           : failed(driverSilence(failure)));
                       });
     } catch (const core::Error& error) {
-        tell(ticket, failed(error.what()));
+        emit(ticket, failed(error.what()));
     }
 }
 
-void Enforcement::tell(Ticket ticket, const Actions& actions) {
+void Enforcement::emit(Ticket ticket, const Actions& actions) {
     const auto found = repetitions_.find(ticket);
     if (found == repetitions_.end())
         return; // the caller has disconnected
@@ -193,7 +193,7 @@ void Enforcement::tell(Ticket ticket, const Actions& actions) {
     schedule(ticket);
 }
 
-void Enforcement::left(const std::string& busName) {
+void Enforcement::onDisconnected(const std::string& busName) {
     std::erase_if(repetitions_, [&](const auto& entry) { return entry.second.busName == busName; });
 }
 

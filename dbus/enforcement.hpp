@@ -33,7 +33,7 @@ class Enforcement {
     /// Carries out a call of Execute. Throws core::Error for errors that are detected immediately.
     void execute(const EnforcementReply& reply, const std::string& report) const;
     /// Ends the repetitions of a closed connection.
-    void left(const std::string& busName);
+    void onDisconnected(const std::string& busName);
 
   private:
     struct Wanted {
@@ -54,7 +54,7 @@ class Enforcement {
     Ticket remember(const Caller& caller, const Wanted& wanted);
     void schedule(Ticket ticket);
     void repeat(Ticket ticket);
-    void tell(Ticket ticket, const Actions& actions);
+    void emit(Ticket ticket, const Actions& actions);
 
     core::Enforcer& enforcer_;
     const Calls& calls_;

@@ -136,9 +136,9 @@ void EnvironmentObject::Detach(sdbus::Result<std::vector<uint32_t>>&& result,
                        const core::EnvironmentId id = environment.id;
                        ledger.detach(id, indices, reply.caller().actor());
                        // A lingering environment ends with its last device.
-                       const core::Environment* left = ledger.find(id);
-                       reply.send(left != nullptr ? left->deviceIndices()
-                                                  : std::vector<core::DeviceIndex>{});
+                       const core::Environment* remaining = ledger.find(id);
+                       reply.send(remaining != nullptr ? remaining->deviceIndices()
+                                                       : std::vector<core::DeviceIndex>{});
                    });
         });
 }

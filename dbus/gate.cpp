@@ -26,7 +26,7 @@ void Gate::ask(const Caller& caller, const policy::Question& question,
     ++counts_[caller.uid];
 }
 
-void Gate::tellOfQuestion(const Call& call) {
+void Gate::announceQuestion(const Call& call) {
     if (call.caller.interactive)
         call.refusals.mayAsk(call.caller.busName, call.method);
 }
@@ -38,7 +38,7 @@ void Gate::finish(std::uint64_t ticket) {
         counts_.erase(count);
 }
 
-void Gate::left(const std::string& busName) {
+void Gate::onDisconnected(const std::string& busName) {
     std::vector<std::uint64_t> tickets;
     for (const auto& [ticket, pending] : pending_) {
         if (pending.busName == busName)

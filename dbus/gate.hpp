@@ -35,7 +35,7 @@ class Gate {
             proceed();
             return;
         }
-        tellOfQuestion(reply.call());
+        announceQuestion(reply.call());
         ask(reply.caller(), *question,
             reply.later([reply, question = *question,
                          proceed = std::move(proceed)](policy::Verdict verdict) {
@@ -59,7 +59,7 @@ class Gate {
             proceed();
             return;
         }
-        tellOfQuestion(reply.call());
+        announceQuestion(reply.call());
         ask(reply.caller(), *question,
             reply.later([reply, violation, action = question->action,
                          proceed = std::move(proceed)](policy::Verdict verdict) {
@@ -71,7 +71,7 @@ class Gate {
     }
 
     /// Cancels the questions and drops the calls of a closed connection.
-    void left(const std::string& busName);
+    void onDisconnected(const std::string& busName);
 
     /// Returns the number of pending questions.
     [[nodiscard]] std::size_t pending() const { return pending_.size(); }
@@ -86,7 +86,7 @@ class Gate {
     void ask(const Caller& caller, const policy::Question& question,
              policy::Authorizer::Answer answer);
     void finish(std::uint64_t ticket);
-    static void tellOfQuestion(const Call& call);
+    static void announceQuestion(const Call& call);
     static void requireAuthorized(policy::Verdict verdict, const policy::Question& question);
     static void requireWithinQuota(policy::Verdict verdict, const std::string& violation);
 

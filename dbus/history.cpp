@@ -29,9 +29,9 @@ void requireKinds(const std::vector<std::string>& given,
 }
 
 void requireCursor(const std::string& cursor) {
-    constexpr std::size_t longest = 256;
+    constexpr std::size_t maxLength = 256;
     const bool isGood =
-        cursor.size() <= longest && std::all_of(cursor.begin(), cursor.end(), [](char c) {
+        cursor.size() <= maxLength && std::all_of(cursor.begin(), cursor.end(), [](char c) {
             return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '=' || c == ';';
         });
     if (!isGood || cursor.empty())
@@ -55,7 +55,7 @@ core::HistoryQuery readFilter(VariantMap values, core::Uid caller,
     query.device = options.take<std::string>("device");
     query.kinds = options.take<std::vector<std::string>>("kinds").value_or(query.kinds);
     const std::uint32_t limit =
-        options.take<std::uint32_t>("limit").value_or(core::HistoryQuery::mostRows);
+        options.take<std::uint32_t>("limit").value_or(core::HistoryQuery::maxRows);
     const auto after = options.take<std::string>("after");
     options.finish();
     if (uid && all)
@@ -67,9 +67,9 @@ core::HistoryQuery readFilter(VariantMap values, core::Uid caller,
     if (query.device)
         query.device = requireUuid(*query.device);
     requireKinds(query.kinds, kinds);
-    if (limit == 0 || limit > core::HistoryQuery::mostRows)
+    if (limit == 0 || limit > core::HistoryQuery::maxRows)
         core::fail(core::ErrorCode::InvalidArgs, "invalid limit {}: expected 1-{}", limit,
-                   core::HistoryQuery::mostRows);
+                   core::HistoryQuery::maxRows);
     query.limit = limit;
     if (after) {
         requireCursor(*after);

@@ -29,7 +29,7 @@ class Histories {
               VariantMap filter);
 
     /// Forgets the authorised reads of a closed connection.
-    void left(const std::string& busName) { allowed_.erase(busName); }
+    void onDisconnected(const std::string& busName) { allowed_.erase(busName); }
 
   private:
     /// An authorised read of another user's history: the original request, the end of its time

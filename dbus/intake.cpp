@@ -39,17 +39,17 @@ constexpr int refusalsPerTurn = 2;
 constexpr core::BootTime::duration pause =
     core::BootTime::duration{std::chrono::seconds{1}} / caps::callsPerUserEachSecond;
 static_assert(pause.count() > 0);
-constexpr core::BootTime::duration mostSaved = caps::callsPerUser * pause;
+constexpr core::BootTime::duration maxSaved = caps::callsPerUser * pause;
 
 // The timeout for a reply of the bus, after which it is asked again. dbus-daemon drops even its own
 // replies while the service has 127 MiB of unread messages.
-constexpr std::chrono::seconds longestQuestion{1};
+constexpr std::chrono::seconds questionTimeout{1};
 
 // The minimum time between two log messages about a flood by the same user.
 constexpr std::chrono::minutes floodNews{1};
 
 // Calls larger than this are refused. No method needs more.
-constexpr raw::CallSize mostOfCall{caps::valuesPerCall, caps::bytesPerCall};
+constexpr raw::CallSize maxCallSize{caps::valuesPerCall, caps::bytesPerCall};
 
 // Returns whether a message comes from the bus itself, or from sd-bus, which reports a closed
 // connection. Nobody else can have these names.
@@ -81,12 +81,12 @@ bool Intake::take(raw::Message message) {
         served_.reset();
         return false;
     }
-    const std::optional<raw::CallSize> size = message.size(mostOfCall);
+    const std::optional<raw::CallSize> size = message.size(maxCallSize);
     if (!size) {
         message.refuse(contract::error::invalidArgs,
                        fmt::format("the arguments are too large; a call takes at most {} values "
                                    "and {} bytes",
-                                   mostOfCall.values, mostOfCall.bytes));
+                                   maxCallSize.values, maxCallSize.bytes));
         return true;
     }
     const std::string sender(message.sender());
@@ -137,12 +137,12 @@ void Intake::takeOfStranger(Held held) {
 }
 
 bool Intake::ask(Stranger& stranger, const std::string& name) {
-    const auto onTold = [this, &stranger, name](const auto& credentials, bool isLate) {
+    const auto onCredentials = [this, &stranger, name](const auto& credentials, bool isLate) {
         if (!isLate || !ask(stranger, name))
             learn(name, credentials);
     };
     try {
-        stranger.question = bus_.askFor(name, longestQuestion, onTold);
+        stranger.question = bus_.askFor(name, questionTimeout, onCredentials);
         return true;
     } catch (const sdbus::Error&) {
         return false;
@@ -206,7 +206,7 @@ void Intake::forget(const Account& stranger) {
 Intake::Account& Intake::accountOf(core::Uid uid) {
     const auto [user, isNew] = users_.try_emplace(uid);
     if (isNew) {
-        const core::BootTime rested = clock_.bootNow() - mostSaved;
+        const core::BootTime rested = clock_.bootNow() - maxSaved;
         std::erase_if(users_, [&](const auto& other) {
             return other.first != uid && other.second.isEmpty() && other.second.mayGoOn <= rested;
         });
@@ -223,7 +223,7 @@ void Intake::takeOfUser(core::Uid uid, Held held) {
         account.calls.push_back(std::move(held));
         return;
     }
-    tellOfFlood(uid);
+    logFlood(uid);
     refuseLater(account, held.call,
                 fmt::format("{} of your calls wait to be begun already; wait until some are "
                             "answered",
@@ -236,10 +236,10 @@ void Intake::refuseLater(Account& account, const raw::Message& call, const std::
         account.refusals.push_back(call.refusal(contract::error::limitsExceeded, text));
 }
 
-void Intake::tellOfFlood(core::Uid uid) {
+void Intake::logFlood(core::Uid uid) {
     const core::BootTime now = clock_.bootNow();
-    std::erase_if(toldOf_, [&](const auto& entry) { return entry.second + floodNews < now; });
-    if (toldOf_.emplace(uid, now).second)
+    std::erase_if(loggedFloods_, [&](const auto& entry) { return entry.second + floodNews < now; });
+    if (loggedFloods_.emplace(uid, now).second)
         log_.notice("uid {} makes more calls than genvd can serve; refusing the excess, and "
                     "serving other users in turn",
                     uid);
@@ -267,7 +267,7 @@ void Intake::serveNext() {
     auto& [uid, account] = *user;
     lastServed_ = uid;
     if (uid != 0)
-        account.mayGoOn = std::max(account.mayGoOn, clock_.bootNow() - mostSaved) + pause;
+        account.mayGoOn = std::max(account.mayGoOn, clock_.bootNow() - maxSaved) + pause;
     serve(account);
 }
 
@@ -308,7 +308,7 @@ void Intake::serve(Account& account) {
         served_ = std::move(next.call);
 }
 
-void Intake::left(const std::string& busName) {
+void Intake::onDisconnected(const std::string& busName) {
     if (const auto stranger = strangers_.extract(busName))
         forget(stranger.mapped().account);
     for (auto& [uid, account] : users_) {

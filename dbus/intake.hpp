@@ -58,7 +58,7 @@ class Intake {
     [[nodiscard]] bool isServing() const { return served_.has_value(); }
 
     /// Drops the calls of a closed connection.
-    void left(const std::string& busName);
+    void onDisconnected(const std::string& busName);
 
   private:
     struct Held {
@@ -96,7 +96,7 @@ class Intake {
     Account& accountOf(core::Uid uid);
     Users::iterator next();
     void serve(Account& account);
-    void tellOfFlood(core::Uid uid);
+    void logFlood(core::Uid uid);
 
     Callers& callers_;
     core::Processes& processes_;
@@ -111,7 +111,7 @@ class Intake {
     std::size_t bytesOfStrangers_ = 0;
     std::optional<raw::Message> served_; ///< no longer waiting; it passes through take() again
     bool tookLast_ = false;
-    std::map<core::Uid, core::BootTime> toldOf_;
+    std::map<core::Uid, core::BootTime> loggedFloods_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); ///< false once this object is gone
     raw::Slot slot_; ///< declared last, so that no message arrives after it is destroyed
 };

@@ -38,9 +38,9 @@ class ManagerObject
     void forgetPolicy() { policy_.reset(); }
 
     /// Handles a closed connection.
-    void left(const std::string& busName) {
-        enforcement_.left(busName);
-        histories_.left(busName);
+    void onDisconnected(const std::string& busName) {
+        enforcement_.onDisconnected(busName);
+        histories_.onDisconnected(busName);
     }
 
   private:

@@ -45,8 +45,8 @@ void Notices::on(const core::Attached& event) {
     const core::Device* device = sharing_.ledger.devices().findUuid(event.attachment.device.uuid);
     const core::Environment* environment = sharing_.ledger.find(event.environment);
     if (isNews(event.cause, environment))
-        tell(event.owner, "attached", event.environment, event.cause.actor,
-             describe(event.attachment.device));
+        notify(event.owner, "attached", event.environment, event.cause.actor,
+               describe(event.attachment.device));
     if (device == nullptr)
         return;
     if (device->occupied && !event.attachment.overSubscribed)
@@ -60,7 +60,7 @@ void Notices::on(const core::Attached& event) {
             continue;
         Details details = describe(device->facts);
         details["by"] = sdbus::Variant{event.environment};
-        tell(other.uid, "over-subscribed", other.id, event.cause.actor, std::move(details));
+        notify(other.uid, "over-subscribed", other.id, event.cause.actor, std::move(details));
     }
 }
 
@@ -73,14 +73,16 @@ void Notices::warnOfOccupant(const core::Attached& event) {
     const core::DeviceUuid& device = event.attachment.device.uuid;
     const core::Device* now = sharing_.ledger.devices().findUuid(device);
     if (isJustSampled() && isAlive(machine_.processes, now->occupant.pid))
-        tellOccupant(event.environment, device, event.cause.actor);
+        notifyOfOccupant(event.environment, device, event.cause.actor);
     else
-        sharing_.occupancy.sample([this, id = event.environment, device,
-                                   actor = event.cause.actor] { tellOccupant(id, device, actor); });
+        sharing_.occupancy.sample(
+            [this, id = event.environment, device, actor = event.cause.actor] {
+                notifyOfOccupant(id, device, actor);
+            });
 }
 
-void Notices::tellOccupant(const core::EnvironmentId& environment, const core::DeviceUuid& device,
-                           const core::Actor& actor) {
+void Notices::notifyOfOccupant(const core::EnvironmentId& environment,
+                               const core::DeviceUuid& device, const core::Actor& actor) {
     const core::Environment* holder = sharing_.ledger.find(environment);
     const core::Device* now = sharing_.ledger.devices().findUuid(device);
     if (holder == nullptr || holder->attachmentTo(device) == nullptr || now == nullptr ||
@@ -89,7 +91,7 @@ void Notices::tellOccupant(const core::EnvironmentId& environment, const core::D
     Details details = describe(now->facts);
     details["pid"] = sdbus::Variant{now->occupant.pid};
     details["owner"] = sdbus::Variant{now->occupant.uid};
-    tell(holder->uid, "device-occupied", environment, actor, std::move(details));
+    notify(holder->uid, "device-occupied", environment, actor, std::move(details));
 }
 
 void Notices::on(const core::Detached& event) {
@@ -97,22 +99,22 @@ void Notices::on(const core::Detached& event) {
         return;
     Details details = describe(event.attachment.device);
     details["reason"] = sdbus::Variant{event.cause.reason.text()};
-    tell(event.owner, "detached", event.environment, event.cause.actor, std::move(details),
-         event.former);
+    notify(event.owner, "detached", event.environment, event.cause.actor, std::move(details),
+           event.former);
 }
 
 void Notices::on(const core::EnvironmentRemoved& event) {
     if (isNews(event.cause, event.former))
-        tell(event.owner, "ended", event.environment, event.cause.actor,
-             {{"reason", sdbus::Variant{event.cause.reason.text()}}}, event.former);
+        notify(event.owner, "ended", event.environment, event.cause.actor,
+               {{"reason", sdbus::Variant{event.cause.reason.text()}}}, event.former);
 }
 
 void Notices::on(const core::EnvironmentLingers& event) {
     std::vector<core::DeviceIndex> devices;
     for (const core::DeviceFacts& device : event.devices)
         devices.push_back(device.index);
-    tell(event.owner, "lingering", event.environment, 0,
-         {{"pids", sdbus::Variant{event.processes}}, {"devices", sdbus::Variant{devices}}});
+    notify(event.owner, "lingering", event.environment, 0,
+           {{"pids", sdbus::Variant{event.processes}}, {"devices", sdbus::Variant{devices}}});
 }
 
 void Notices::on(const core::DeviceChanged& event) {
@@ -125,18 +127,18 @@ void Notices::on(const core::DeviceChanged& event) {
         const core::Environment& environment = sharing_.ledger.get(holder.environment);
         Details details = describe(device.facts);
         details["health"] = sdbus::Variant{core::toString(device.health)};
-        tell(environment.uid, "device-health", environment.id, 0, std::move(details));
+        notify(environment.uid, "device-health", environment.id, 0, std::move(details));
     }
 }
 
 void Notices::on(const core::ProcessTerminated& event) {
     if (!event.cause.isNews())
         return;
-    tell(event.owner, "process-terminated", event.environment.value_or(""), event.cause.actor,
-         {{"pid", sdbus::Variant{event.pid}},
-          {"command", sdbus::Variant{core::printable(event.command)}},
-          {"devices", sdbus::Variant{event.devices}},
-          {"reason", sdbus::Variant{event.cause.reason.text()}}});
+    notify(event.owner, "process-terminated", event.environment.value_or(""), event.cause.actor,
+           {{"pid", sdbus::Variant{event.pid}},
+            {"command", sdbus::Variant{core::printable(event.command)}},
+            {"devices", sdbus::Variant{event.devices}},
+            {"reason", sdbus::Variant{event.cause.reason.text()}}});
 }
 
 void Notices::on(const core::WaitGranted& event) {
@@ -145,29 +147,29 @@ void Notices::on(const core::WaitGranted& event) {
     std::vector<core::DeviceIndex> devices;
     for (const core::DeviceFacts& device : event.devices)
         devices.push_back(device.index);
-    tell(event.owner, "granted", event.environment, event.owner,
-         {{"devices", sdbus::Variant{devices}},
-          {"waited", sdbus::Variant{wholeSeconds(event.waited)}}});
+    notify(event.owner, "granted", event.environment, event.owner,
+           {{"devices", sdbus::Variant{devices}},
+            {"waited", sdbus::Variant{wholeSeconds(event.waited)}}});
 }
 
 void Notices::on(const core::LeaseEnding& event) {
     Details details = event.device ? describe(*event.device) : Details{};
-    details["left"] = sdbus::Variant{wholeSeconds(event.left)};
-    tell(event.owner, "expiring", event.environment, 0, std::move(details));
+    details["left"] = sdbus::Variant{wholeSeconds(event.remaining)};
+    notify(event.owner, "expiring", event.environment, 0, std::move(details));
 }
 
 void Notices::on(const core::MemoryFilling& event) {
     Details details = describe(event.device);
     details["used"] = sdbus::Variant{event.used.count};
     details["share"] = sdbus::Variant{event.share.count};
-    tell(event.owner, "memory", event.environment, 0, std::move(details));
+    notify(event.owner, "memory", event.environment, 0, std::move(details));
 }
 
 void Notices::on(const core::RuleWarning& event) {
-    tell(event.user, "warning", event.environment.value_or(""), 0,
-         {{"rule", sdbus::Variant{event.rule}},
-          {"message", sdbus::Variant{event.message}},
-          {"left", sdbus::Variant{wholeSeconds(event.left)}}});
+    notify(event.user, "warning", event.environment.value_or(""), 0,
+           {{"rule", sdbus::Variant{event.rule}},
+            {"message", sdbus::Variant{event.message}},
+            {"left", sdbus::Variant{wholeSeconds(event.remaining)}}});
 }
 
 // If isolation only watches, the refusals concern the administrator and not the user.
@@ -178,11 +180,11 @@ void Notices::on(const core::AccessRefused& event) {
     details["pid"] = sdbus::Variant{event.pid};
     details["command"] = sdbus::Variant{core::printable(event.command)};
     details["count"] = sdbus::Variant{event.count};
-    tell(event.user, "open-refused", "", 0, std::move(details));
+    notify(event.user, "open-refused", "", 0, std::move(details));
 }
 
-void Notices::tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
-                   const core::Actor& actor, Details details, const core::Environment* former) {
+void Notices::notify(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
+                     const core::Actor& actor, Details details, const core::Environment* former) {
     details["actor"] = sdbus::Variant{actor.uid};
     if (actor.login)
         details["actor-login"] = sdbus::Variant{*actor.login};

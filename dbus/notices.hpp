@@ -45,10 +45,11 @@ class Notices {
 
     [[nodiscard]] bool isJustSampled() const;
     void warnOfOccupant(const core::Attached& event);
-    void tellOccupant(const core::EnvironmentId& environment, const core::DeviceUuid& device,
-                      const core::Actor& actor);
-    void tell(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
-              const core::Actor& actor, Details details, const core::Environment* former = nullptr);
+    void notifyOfOccupant(const core::EnvironmentId& environment, const core::DeviceUuid& device,
+                          const core::Actor& actor);
+    void notify(core::Uid uid, const std::string& kind, const core::EnvironmentId& environment,
+                const core::Actor& actor, Details details,
+                const core::Environment* former = nullptr);
 
     const Sharing& sharing_;
     const Machine& machine_;

@@ -56,13 +56,13 @@ std::optional<sdbus::UnixFd> Options::takeDescriptor(const std::string& name) {
 }
 
 std::optional<std::chrono::seconds> Options::takeSeconds(const std::string& name) {
-    constexpr std::uint64_t longest = 100ULL * 365 * 24 * 60 * 60;
+    constexpr std::uint64_t maxSeconds = 100ULL * 365 * 24 * 60 * 60;
     const auto seconds = take<std::uint64_t>(name);
     if (!seconds)
         return std::nullopt;
-    if (*seconds == 0 || *seconds > longest)
+    if (*seconds == 0 || *seconds > maxSeconds)
         core::fail(core::ErrorCode::InvalidArgs, "invalid {} of {} seconds: expected 1-{}", name,
-                   *seconds, longest);
+                   *seconds, maxSeconds);
     return std::chrono::seconds{static_cast<std::int64_t>(*seconds)};
 }
 

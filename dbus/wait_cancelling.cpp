@@ -47,8 +47,8 @@ class WaitCancelling : public Operation<WaitCancelling, Reply<>> {
         cancel(fmt::format(" by {} ({})", user.name, user.uid));
     }
 
-    void cancel(const std::string& byWhom) {
-        queue_.dismiss(ticket_, caller().actor(), "the wait was cancelled" + byWhom);
+    void cancel(const std::string& byUser) {
+        queue_.dismiss(ticket_, caller().actor(), "the wait was cancelled" + byUser);
         reply_.send();
     }
 

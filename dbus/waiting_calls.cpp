@@ -12,7 +12,7 @@ std::shared_ptr<void> WaitingCalls::remember(Waiting call) {
             [number](void* calls) { static_cast<WaitingCalls*>(calls)->waiting_.erase(number); }};
 }
 
-void WaitingCalls::left(const std::string& busName) {
+void WaitingCalls::onDisconnected(const std::string& busName) {
     // Cancelled calls remove themselves from waiting_.
     std::vector<Waiting> calls;
     for (const auto& [number, waiting] : waiting_) {

@@ -29,7 +29,7 @@ class WaitingCalls {
     }
 
     /// Cancels the waiting calls of a closed connection.
-    void left(const std::string& busName);
+    void onDisconnected(const std::string& busName);
 
     /// Handles the end of the service. No replies are sent, and the calls keep their positions in
     /// the queue.

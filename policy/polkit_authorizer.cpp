@@ -50,10 +50,10 @@ struct Pending {
         }
     }
 
-    void tell(Verdict verdict) {
+    void finish(Verdict verdict) {
         stopTimers();
-        if (auto told = std::exchange(answer, nullptr))
-            told(verdict);
+        if (auto callback = std::exchange(answer, nullptr))
+            callback(verdict);
     }
 };
 using PendingPtr = std::shared_ptr<Pending>;
@@ -106,11 +106,11 @@ void onChecked(GObject* source, GAsyncResult* async, gpointer data) {
         polkit_authority_check_authorization_finish(POLKIT_AUTHORITY(source), async, &failure));
     const ErrorPtr error(failure);
     if (result)
-        pending->tell(verdictOf(result.get()));
+        pending->finish(verdictOf(result.get()));
     else if (pending->answer && isBetweenTwo(*error) && pending->repeats < pauses.size())
         checkAfterAPause(pending);
     else
-        pending->tell(Verdict::Unavailable);
+        pending->finish(Verdict::Unavailable);
 }
 
 void check(const PendingPtr& pending) {
@@ -146,7 +146,7 @@ gboolean onTimeout(gpointer data) {
     const PendingPtr pending = *static_cast<PendingPtr*>(data);
     pending->timer = 0; // returning G_SOURCE_REMOVE removes the source
     g_cancellable_cancel(pending->cancellable.get());
-    pending->tell(Verdict::TimedOut);
+    pending->finish(Verdict::TimedOut);
     return G_SOURCE_REMOVE;
 }
 
@@ -203,7 +203,7 @@ struct PolkitAuthorizer::Authority : std::enable_shared_from_this<Authority> {
             if (self->object)
                 self->ask(pending);
             else
-                pending->tell(Verdict::Unavailable);
+                pending->finish(Verdict::Unavailable);
         }
     }
 };
@@ -224,9 +224,9 @@ std::unique_ptr<Check> PolkitAuthorizer::ask(const std::string& busName, const Q
     pending->busName = busName;
     pending->interactive = interactive;
     pending->answer = std::move(answer);
-    const std::chrono::milliseconds patience = interactive ? interactiveDeadline : deadline;
+    const std::chrono::milliseconds timeout = interactive ? interactiveDeadline : deadline;
     pending->timer =
-        g_timeout_add_full(G_PRIORITY_DEFAULT, static_cast<guint>(patience.count()), onTimeout,
+        g_timeout_add_full(G_PRIORITY_DEFAULT, static_cast<guint>(timeout.count()), onTimeout,
                            giveAway(pending), [](gpointer data) { takeBack<Pending>(data); });
     if (authority_->object) {
         authority_->ask(pending);

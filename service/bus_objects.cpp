@@ -43,12 +43,12 @@ sdbus::Slot BusObjects::watchClients() {
 }
 
 void BusObjects::onDisconnected(const std::string& busName) {
-    intake_.left(busName);
-    calls_.gate.left(busName);
-    refusals_.left(busName);
-    calls_.callers.left(busName);
-    manager_.left(busName);
-    calls_.waitingCalls.left(busName);
+    intake_.onDisconnected(busName);
+    calls_.gate.onDisconnected(busName);
+    refusals_.onDisconnected(busName);
+    calls_.callers.onDisconnected(busName);
+    manager_.onDisconnected(busName);
+    calls_.waitingCalls.onDisconnected(busName);
 }
 
 } // namespace genv::service

@@ -28,19 +28,19 @@ bool hasOwner(sdbus::IConnection& connection, const char* name) {
 }
 
 // Returns false if no message arrived in time.
-bool awaitMessage(const sdbus::IConnection& connection, Clock::duration longest) {
+bool awaitMessage(const sdbus::IConnection& connection, Clock::duration maxWait) {
     const auto data = connection.getEventLoopPollData();
     pollfd arrivals{data.fd, data.events, 0};
-    const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(longest).count();
+    const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(maxWait).count();
     return ::poll(&arrivals, 1, static_cast<int>(timeout)) != 0;
 }
 
 } // namespace
 
 void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
-                        std::chrono::milliseconds patience) {
+                        std::chrono::milliseconds timeout) {
     const char* const name = contract::busName;
-    bool hasLeft = false;
+    bool hasDeparted = false;
     // Subscribe before asking for the current owner, so that its departure cannot be missed.
     const auto leaving = dbus::compat::addMatch(
         connection,
@@ -48,20 +48,21 @@ void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
                     "arg0='{1}',arg2=''",
                     contract::busDriver, name),
         [&](sdbus::Message& message) {
-            hasLeft = hasLeft || dbus::compat::senderOf(message) == contract::busDriver;
+            hasDeparted = hasDeparted || dbus::compat::senderOf(message) == contract::busDriver;
         });
     if (!hasOwner(connection, name))
         return;
     log.notice("another service owns {} on the bus; waiting until it has ended", name);
-    const auto until = Clock::now() + patience;
+    const auto until = Clock::now() + timeout;
     for (;;) {
         // Process pending messages first, because some may have been read together with the reply.
         // Process one message at a time, because a client may send messages without end.
         const bool wasThere = dbus::compat::processPending(connection);
-        if (hasLeft)
+        if (hasDeparted)
             return;
-        const auto left = until - Clock::now();
-        if (left <= Clock::duration::zero() || (!wasThere && !awaitMessage(connection, left)))
+        const auto remaining = until - Clock::now();
+        if (remaining <= Clock::duration::zero() ||
+            (!wasThere && !awaitMessage(connection, remaining)))
             throw std::runtime_error(fmt::format(
                 "another service owns {} on the bus; stop that one first (systemctl stop genvd)",
                 name));

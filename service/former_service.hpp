@@ -13,8 +13,8 @@ namespace genv::service {
 
 /// Waits until nobody owns the service's name. The bus may not have noticed yet that a previous
 /// service has ended. Call this before touching the state and before the loop runs. Throws
-/// std::runtime_error if the name still has an owner after `patience`.
+/// std::runtime_error if the name still has an owner after `timeout`.
 void awaitFormerService(sdbus::IConnection& connection, core::Log& log,
-                        std::chrono::milliseconds patience);
+                        std::chrono::milliseconds timeout);
 
 } // namespace genv::service

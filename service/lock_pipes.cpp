@@ -82,7 +82,7 @@ std::unique_ptr<core::LockEnd> LockPipes::open(std::uint64_t number) {
 }
 
 void LockPipes::store(std::uint64_t number, Held& held) {
-    if (stored_ >= mostStored) {
+    if (stored_ >= maxStored) {
         log_.warning("lock {} will not outlive a restart: {} are kept already", number, stored_);
         return;
     }

@@ -19,7 +19,7 @@ class LockPipes : public core::LockDescriptors {
   public:
     /// Maximum number of descriptors to store in systemd. Matches the unit file; a thousand would
     /// make a restart fail.
-    static constexpr std::size_t mostStored = 256;
+    static constexpr std::size_t maxStored = 256;
 
     /// Takes over the descriptors that systemd has stored.
     explicit LockPipes(core::Log& log);

@@ -17,10 +17,10 @@ namespace {
 
 // How long the first observation of the GPUs may delay the start. A driver that hangs must not keep
 // users from their shells.
-constexpr std::chrono::seconds patienceAtStart{5};
+constexpr std::chrono::seconds startTimeout{5};
 
 // How long the bus may take to notice that the previous service has ended.
-constexpr std::chrono::seconds patienceForFormer{5};
+constexpr std::chrono::seconds formerServiceTimeout{5};
 
 } // namespace
 
@@ -44,7 +44,7 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
     slurmDevices_ =
         std::make_unique<SlurmDeviceFile>(directories.runtime, *machine_->slurm, loop_, log_);
     reporting_ = std::make_unique<Reporting>(*machine_, *sharing_, loop_, log, directories.runtime);
-    awaitFormerService(*calls_->connection, log_, patienceForFormer);
+    awaitFormerService(*calls_->connection, log_, formerServiceTimeout);
     recover();
     objects_ = std::make_unique<BusObjects>(*calls_, reporting_->refusals, context(), [this] {
         log_.error("the connection to the bus was lost");
@@ -62,7 +62,7 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
         });
     sharing_->lingering.start();
     slurmDevices_->configured(!settings_.slurm.devices.empty());
-    impatience_ = loop_.after(patienceAtStart, [this] { becomeReady(); });
+    startTimer_ = loop_.after(startTimeout, [this] { becomeReady(); });
     lookAtGpus();
     warnOfGap();
 }
@@ -79,7 +79,7 @@ void Service::shutDown() {
         calls_->giveUp();
     // Start nothing more: no observation of the GPUs, no retry of a write, no message from the bus.
     looking_.reset();
-    impatience_.reset();
+    startTimer_.reset();
     retries_.reset();
     identities_.reset();
     objects_.reset();
@@ -187,7 +187,7 @@ void Service::becomeReady() {
     if (std::exchange(ready_, true))
         return;
     reporting_->eventLog.devicesAreKnown();
-    impatience_.reset();
+    startTimer_.reset();
     try {
         dbus::compat::requestName(*calls_->connection, dbus::contract::busName);
     } catch (const sdbus::Error& error) {

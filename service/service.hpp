@@ -82,7 +82,7 @@ class Service {
     std::unique_ptr<IdentityUpdates> identities_;
 
     std::unique_ptr<core::Scheduled> looking_;
-    std::unique_ptr<core::Scheduled> impatience_;
+    std::unique_ptr<core::Scheduled> startTimer_;
     std::string driverVersion_; ///< as last announced
     std::string driverTrouble_; ///< the last logged problem with the driver
     bool ready_ = false;

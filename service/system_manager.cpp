@@ -41,10 +41,10 @@ void SystemManager::status(const std::string& status) {
 }
 
 void SystemManager::failed(const std::string& why) {
-    constexpr std::uint64_t longestMicroseconds = 2'000'000;
+    constexpr std::uint64_t timeoutMicroseconds = 2'000'000;
     sd_notify(0, ("STATUS=" + core::printable(why)).c_str());
     // systemd ignores notifications from a process that has exited.
-    sd_notify_barrier(0, longestMicroseconds);
+    sd_notify_barrier(0, timeoutMicroseconds);
 }
 
 void SystemManager::stopping() {

@@ -16,13 +16,13 @@ namespace {
 
 // More users than any machine has at once. Beyond this number, the cache drops the entries that
 // were requested longest ago.
-constexpr std::size_t mostKnown = 10'000;
+constexpr std::size_t maxKnown = 10'000;
 
-constexpr int mostGroups = 1024;
+constexpr int maxGroups = 1024;
 
 // Returns whether getpwuid_r(3) or getgrgid_r(3) reports that the database works and has no such
 // entry. Other errors mean that the database does not work.
-bool saysThatThereIsNone(int error) {
+bool meansNoEntry(int error) {
     return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
 }
 
@@ -46,10 +46,10 @@ void UserDirectory::describeFor(core::Uid asking, core::Uid uid,
     }
     Asked& asked = asked_[uid];
     asked.waiting.push_back(std::move(answer));
-    if (!asked.askers.insert(asking).second)
+    if (!asked.requesters.insert(asking).second)
         return; // already requested
     // Each caller gets a full timeout, regardless of callers before.
-    asked.deadline = scheduler_.after(patience, [this, uid] { answerWithoutDatabase(uid); });
+    asked.deadline = scheduler_.after(timeout, [this, uid] { answerWithoutDatabase(uid); });
     worker_.run<std::optional<core::UserInfo>>(
         asking, [lookup = lookup_, uid] { return lookup(uid); },
         [this, uid](const std::optional<core::UserInfo>& found) { learn(uid, found); },
@@ -75,7 +75,7 @@ void UserDirectory::learn(core::Uid uid, const std::optional<core::UserInfo>& fo
 }
 
 void UserDirectory::keep(core::UserInfo user) {
-    if (known_.size() >= mostKnown && !known_.contains(user.uid))
+    if (known_.size() >= maxKnown && !known_.contains(user.uid))
         known_.erase(
             std::min_element(known_.begin(), known_.end(), [](const auto& a, const auto& b) {
                 return a.second.until < b.second.until;
@@ -110,13 +110,13 @@ std::optional<core::UserInfo> UserDirectory::lookUpSystem(core::Uid uid) {
     passwd* found = nullptr;
     if (const int error = ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
         found == nullptr)
-        return saysThatThereIsNone(error) ? std::optional(core::UserInfo{}) : std::nullopt;
+        return meansNoEntry(error) ? std::optional(core::UserInfo{}) : std::nullopt;
     // A directory server may return any text, and names reach terminals and logs.
-    core::UserInfo user{uid, core::escaped(found->pw_name, core::longestName), {}};
-    int count = mostGroups;
-    std::vector<gid_t> groups(mostGroups);
+    core::UserInfo user{uid, core::escaped(found->pw_name, core::maxNameLength), {}};
+    int count = maxGroups;
+    std::vector<gid_t> groups(maxGroups);
     if (::getgrouplist(found->pw_name, found->pw_gid, groups.data(), &count) < 0)
-        count = mostGroups;
+        count = maxGroups;
     groups.resize(static_cast<std::size_t>(count));
     for (const gid_t gid : groups) {
         group groupEntry{};
@@ -126,7 +126,7 @@ std::optional<core::UserInfo> UserDirectory::lookUpSystem(core::Uid uid) {
             ::getgrgid_r(gid, &groupEntry, groupBuffer.data(), groupBuffer.size(), &foundGroup);
         if (foundGroup != nullptr)
             user.groups.emplace_back(foundGroup->gr_name);
-        else if (!saysThatThereIsNone(error))
+        else if (!meansNoEntry(error))
             return std::nullopt;
     }
     return user;

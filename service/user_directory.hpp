@@ -30,7 +30,7 @@ class UserDirectory : public core::Users {
     /// does not exist, and nothing if the database failed.
     using Lookup = std::function<std::optional<core::UserInfo>(core::Uid)>;
 
-    static constexpr std::chrono::milliseconds patience{5'000};
+    static constexpr std::chrono::milliseconds timeout{5'000};
     static constexpr std::chrono::minutes keptFor{10};
 
     UserDirectory(const core::Clock& clock, core::Scheduler& scheduler, core::Log& log,
@@ -54,7 +54,7 @@ class UserDirectory : public core::Users {
     };
     struct Asked {
         std::vector<std::function<void(const core::UserInfo&)>> waiting;
-        std::set<core::Uid> askers; ///< each has a look-up in their own queue
+        std::set<core::Uid> requesters; ///< each has a look-up in their own queue
         std::unique_ptr<core::Scheduled> deadline;
     };
 

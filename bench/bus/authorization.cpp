@@ -49,12 +49,12 @@ Operation question(tests::Client& root, const tests::Client& client, policy::Act
 }
 
 // The maximum number of pending checks; the service refuses more.
-constexpr unsigned mostAtOnce = core::caps::pendingChecksPerUser;
+constexpr unsigned maxConcurrent = core::caps::pendingChecksPerUser;
 
 class Authorization {
   public:
     explicit Authorization(const Plan& plan) : plan_(plan), scene_(plan, plan.devices().front()) {
-        for (unsigned lane = 0; lane < mostAtOnce; ++lane) {
+        for (unsigned lane = 0; lane < maxConcurrent; ++lane) {
             shells_.push_back(std::make_unique<tests::UserProcess>(tests::alice));
             ids_.push_back(alice_.manager("Activate", "a{sv}", 1, "pid", "u", shells_.back()->pid())
                                .readString());
@@ -113,11 +113,11 @@ class Authorization {
         constexpr std::array names{"", "CheckAuthorization", "Ping and CheckAuthorization", "",
                                    "two Pings and two CheckAuthorization"};
         const Operation reference = joined(names.at(parts.size()), parts);
-        for (const unsigned inFlight : {1U, mostAtOnce}) {
-            const auto series =
-                scene_.measure({reference, call}, {plan_.calls, inFlight, 4 * plan_.mostPerCall()});
+        for (const unsigned inFlight : {1U, maxConcurrent}) {
+            const auto series = scene_.measure({reference, call},
+                                               {plan_.calls, inFlight, 4 * plan_.maxTimePerCall()});
             printTimes(call.name,
-                       {{"environments", mostAtOnce},
+                       {{"environments", maxConcurrent},
                         {"devices", scene_.devices()},
                         {"in_flight", inFlight}},
                        series.at(1), reference.name, series.at(0));

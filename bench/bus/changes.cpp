@@ -31,8 +31,8 @@ class Changes {
     void measure(const Operation& change) {
         const Operation reference = joined("two Pings", {ping(scene_.root()), ping(scene_.root())});
         for (const unsigned inFlight : {1U, many}) {
-            const auto series =
-                scene_.measure({reference, change}, {plan_.calls, inFlight, plan_.mostPerCall()});
+            const auto series = scene_.measure({reference, change},
+                                               {plan_.calls, inFlight, plan_.maxTimePerCall()});
             printTimes(change.name,
                        {{"environments", scene_.environments()},
                         {"devices", scene_.devices()},

@@ -49,11 +49,11 @@ Crowd::Crowd() {
     if (leader_ == 0) {
         // Close the descriptors of other crowds as well, so that those crowds do not wait for this
         // one.
-        const auto fromLeast = std::min(orders[0], reports[1]);
-        const auto toMost = std::max(orders[0], reports[1]);
-        ::close_range(3, static_cast<unsigned>(fromLeast) - 1, 0);
-        ::close_range(static_cast<unsigned>(fromLeast) + 1, static_cast<unsigned>(toMost) - 1, 0);
-        ::close_range(static_cast<unsigned>(toMost) + 1, ~0U, 0);
+        const auto lower = std::min(orders[0], reports[1]);
+        const auto upper = std::max(orders[0], reports[1]);
+        ::close_range(3, static_cast<unsigned>(lower) - 1, 0);
+        ::close_range(static_cast<unsigned>(lower) + 1, static_cast<unsigned>(upper) - 1, 0);
+        ::close_range(static_cast<unsigned>(upper) + 1, ~0U, 0);
         lead(orders[0], reports[1]);
     }
     ::close(orders[0]);

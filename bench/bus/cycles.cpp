@@ -21,7 +21,7 @@ namespace genv::bench {
 namespace {
 
 constexpr unsigned environmentCount = 100;
-constexpr unsigned mostCycles = 50;
+constexpr unsigned maxCycles = 50;
 
 // A fake driver with one device.
 class FakeDriver {
@@ -69,7 +69,7 @@ class Cycles {
         driver_.show(pids);
         const auto before = threadsOf(scene_.service.pid());
         const auto series = measureInTurns({ping(scene_.root()), cycle()},
-                                           {mostCycles, 1, 8 * plan_.mostPerCall()});
+                                           {maxCycles, 1, 8 * plan_.maxTimePerCall()});
         const auto after = threadsOf(scene_.service.pid());
         printTimes("Enforce", with(), series.at(1), "Peer.Ping", series.at(0));
         for (const auto& [thread, use] : between(before, after)) {
@@ -112,7 +112,7 @@ class Cycles {
         };
         const auto series =
             measureInTurns({ping(scene_.root()), list("ListProcesses"), list("DescribeProcesses")},
-                           {mostCycles, 1, 8 * plan_.mostPerCall()});
+                           {maxCycles, 1, 8 * plan_.maxTimePerCall()});
         printTimes("ListProcesses", with(), series.at(1), "Peer.Ping", series.at(0));
         printTimes("DescribeProcesses", with(), series.at(2), "ListProcesses", series.at(1));
     }
@@ -130,7 +130,7 @@ class Cycles {
                 }
             }
         }
-        Figure figure{"longest Ping during Enforce", with(), "µs", pings.most()};
+        Figure figure{"longest Ping during Enforce", with(), "µs", pings.max()};
         print(figure);
     }
 

@@ -16,7 +16,7 @@ namespace genv::bench {
 namespace {
 
 constexpr unsigned deviceCount = 8;
-constexpr unsigned mostEnds = 50;
+constexpr unsigned maxEnds = 50;
 
 // Returns the time from the signal that kills the process to the signal that the environment has
 // ended.
@@ -43,7 +43,7 @@ void measureEndings(const Plan& plan) {
     Scene scene(plan, deviceCount);
     scene.start();
     Series times;
-    for (unsigned i = 0; i < std::min(plan.calls, mostEnds); ++i)
+    for (unsigned i = 0; i < std::min(plan.calls, maxEnds); ++i)
         times.add(endOne(scene));
     constexpr double microsecondsPerMillisecond = 1000;
     print({"devices free after an exit",

@@ -18,7 +18,7 @@ namespace genv::bench {
 namespace {
 
 // Longer lists are not requested many times at once, because the replies would fill the bus.
-constexpr double mostRowsForMany = 1024;
+constexpr double maxRowsForMany = 1024;
 
 /// The times of one size relative to those of the bus, by name.
 using Times = std::map<std::string, double>;
@@ -69,10 +69,10 @@ class Growth {
         tests::Client& root = scene.root();
         const std::string& name = read.operation.name;
         for (const unsigned inFlight : {1U, many}) {
-            if (inFlight > 1 && rowsOf(read.holds, size_) > mostRowsForMany)
+            if (inFlight > 1 && rowsOf(read.holds, size_) > maxRowsForMany)
                 break;
             const auto series = scene.measure({callOfTheBus(root), ping(root), read.operation},
-                                              {plan_.calls, inFlight, plan_.mostPerCall()});
+                                              {plan_.calls, inFlight, plan_.maxTimePerCall()});
             const With with{{"environments", size_.environments},
                             {"devices", size_.devices},
                             {"in_flight", inFlight}};

@@ -35,10 +35,10 @@ class Listeners {
         Series change;
         std::chrono::nanoseconds processor{0};
         for (unsigned i = 0; i <= rounds; ++i) { // the first round is not counted
-            const auto bareTime = hear([this] { sendBare(); });
+            const auto bareTime = measureDelivery([this] { sendBare(); });
             detach();
             const auto before = processorTimeOf(scene_.service.pid());
-            const auto time = hear([this] { sendAttach(); });
+            const auto time = measureDelivery([this] { sendAttach(); });
             finishAttach();
             if (i == 0)
                 continue;
@@ -59,7 +59,7 @@ class Listeners {
         clients_.push_back(
             std::make_unique<tests::Client>(users.at(clients_.size() % users.size())));
         tests::Client& client = *clients_.back();
-        slots_.push_back(client.listen(match, [this](sd_bus_message*) { ++heard_; }));
+        slots_.push_back(client.listen(match, [this](sd_bus_message*) { ++received_; }));
         epoll_event event{};
         event.events = EPOLLIN;
         event.data.ptr = client.bus();
@@ -69,11 +69,11 @@ class Listeners {
     }
 
     template <typename Send>
-    std::chrono::nanoseconds hear(const Send& send) {
-        heard_ = 0;
+    std::chrono::nanoseconds measureDelivery(const Send& send) {
+        received_ = 0;
         const auto began = Clock::now();
         send();
-        while (heard_ < clients_.size()) {
+        while (received_ < clients_.size()) {
             std::array<epoll_event, 64> events{};
             const int count =
                 ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 10'000);
@@ -114,7 +114,7 @@ class Listeners {
     std::vector<std::unique_ptr<tests::Client>> clients_;
     std::vector<tests::Slot> slots_;
     std::unique_ptr<tests::PendingCall> pending_;
-    std::size_t heard_ = 0;
+    std::size_t received_ = 0;
 };
 
 } // namespace

@@ -153,7 +153,7 @@ std::vector<Series> measureInTurns(const std::vector<Operation>& operations, con
     for (const Operation& operation : operations) // warm the caches up; not counted
         runMany(operation, amount.inFlight, amount.inFlight);
     std::vector<Series> series(operations.size());
-    const auto end = Clock::now() + amount.most * operations.size();
+    const auto end = Clock::now() + amount.maxTime * operations.size();
     for (unsigned round = 0; round < rounds; ++round) {
         if (round >= leastRounds && Clock::now() > end)
             break;

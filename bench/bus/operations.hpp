@@ -64,7 +64,7 @@ inline constexpr unsigned many = 64;
 struct Amount {
     unsigned calls = 1000; ///< per operation
     unsigned inFlight = 1;
-    std::chrono::milliseconds most{1000}; ///< per operation; slow ones get fewer calls
+    std::chrono::milliseconds maxTime{1000}; ///< per operation; slow ones get fewer calls
 };
 
 /// Measures operations in alternation, a few calls of each, so that other activity of the machine

@@ -33,7 +33,7 @@ struct Plan {
         return quick ? std::vector<unsigned>{1, 10} : std::vector<unsigned>{1, 100, 1000};
     }
     /// Returns the maximum time for measuring one call in one size.
-    [[nodiscard]] std::chrono::milliseconds mostPerCall() const {
+    [[nodiscard]] std::chrono::milliseconds maxTimePerCall() const {
         return std::chrono::milliseconds{quick ? 50 : 250};
     }
 };

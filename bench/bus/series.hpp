@@ -20,7 +20,7 @@ class Series {
     /// Returns a percentile in microseconds.
     [[nodiscard]] double percentile(double part) const;
     [[nodiscard]] double median() const { return percentile(0.5); }
-    [[nodiscard]] double most() const { return percentile(1); }
+    [[nodiscard]] double max() const { return percentile(1); }
     [[nodiscard]] double perSecond() const;
 
   private:

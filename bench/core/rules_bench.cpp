@@ -10,12 +10,12 @@ namespace {
 
 core::LimitTable limits(bool strict) {
     core::LimitTable table;
-    const std::uint32_t most = strict ? 5 : 100'000;
-    table.general.maxDevices = most;
-    table.general.maxEnvironments = most * 2;
-    table.general.maxProcesses = most;
-    table.general.maxGpuMemory = core::Bytes{static_cast<std::uint64_t>(most) << 30};
-    table.general.maxGpuMemoryPerDevice = core::Bytes{static_cast<std::uint64_t>(most) << 30};
+    const std::uint32_t limit = strict ? 5 : 100'000;
+    table.general.maxDevices = limit;
+    table.general.maxEnvironments = limit * 2;
+    table.general.maxProcesses = limit;
+    table.general.maxGpuMemory = core::Bytes{static_cast<std::uint64_t>(limit) << 30};
+    table.general.maxGpuMemoryPerDevice = core::Bytes{static_cast<std::uint64_t>(limit) << 30};
     table.general.maxLifetime = std::chrono::hours{24};
     table.general.idleTimeout = std::chrono::hours{24};
     table.groups["students"] = table.general;

@@ -204,10 +204,10 @@ void parse(CLI::App& app, const std::vector<std::string>& words) {
 // On Ctrl-C, a script that runs this command must also stop, so the command dies by the signal. The
 // shell function has to clean up first, so it gets an exit status as shells use it.
 int stopped(const Context& context, int signal) {
-    constexpr int asShellsSay = 128;
+    constexpr int signalStatusBase = 128;
     if (!context.shell && signal != 0)
         dieBy(signal);
-    return asShellsSay + signal;
+    return signalStatusBase + signal;
 }
 
 void define(CLI::App& app, Context& context, RawOptions& raw, const Words& words = {}) {

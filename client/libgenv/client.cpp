@@ -16,21 +16,21 @@
 namespace genv {
 
 namespace contract = dbus::contract;
-using client::Patience;
+using client::ReplyTimeout;
 
 namespace {
 
 /// The rest of a timeout, for a call that has to be made again.
-class TimeLeft {
+class RemainingTime {
   public:
-    explicit TimeLeft(std::optional<std::chrono::seconds> all) : all_(all) {}
+    explicit RemainingTime(std::optional<std::chrono::seconds> all) : all_(all) {}
 
     /// Returns at least 1 s, the smallest timeout that the service accepts.
     [[nodiscard]] std::optional<std::chrono::seconds> get() const {
         if (!all_)
             return std::nullopt;
-        const auto left = *all_ - (std::chrono::steady_clock::now() - began_);
-        return std::max(std::chrono::ceil<std::chrono::seconds>(left),
+        const auto remaining = *all_ - (std::chrono::steady_clock::now() - began_);
+        return std::max(std::chrono::ceil<std::chrono::seconds>(remaining),
                         std::min(*all_, std::chrono::seconds{1}));
     }
 
@@ -50,12 +50,12 @@ Client::~Client() = default;
 
 void Client::allowInteraction(bool allow) {
     implementation_->connection().call(
-        Patience::Usual, [&] { implementation_->connection().allowInteraction(allow); });
+        ReplyTimeout::Usual, [&] { implementation_->connection().allowInteraction(allow); });
 }
 
 std::uint32_t Client::uid() {
     client::Connection& connection = implementation_->connection();
-    return connection.call(Patience::Usual, [&] {
+    return connection.call(ReplyTimeout::Usual, [&] {
         const auto bus = connection.proxy(contract::busDriver, contract::busDriverPath);
         std::uint32_t uid = 0;
         bus->callMethod("GetConnectionUnixUser")
@@ -67,7 +67,7 @@ std::uint32_t Client::uid() {
 }
 
 std::vector<EnvironmentEntry> Client::environments() {
-    return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+    return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
         std::vector<EnvironmentEntry> entries;
         for (auto& row : manager.ListEnvironments()) {
             EnvironmentEntry entry{std::move(row.get<0>()),      row.get<1>(),
@@ -86,7 +86,7 @@ std::vector<Environment> Client::environmentDetails() {
 }
 
 Environment Client::environment(const std::string& id) {
-    return implementation_->onEnvironment(Patience::Usual, id, [](sdbus::IProxy& proxy) {
+    return implementation_->onEnvironment(ReplyTimeout::Usual, id, [](sdbus::IProxy& proxy) {
         return client::toEnvironment(
             client::allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
     });
@@ -97,20 +97,20 @@ std::map<std::string, std::string> Client::parents() {
 }
 
 std::optional<std::string> Client::parentOf(const std::string& id) {
-    return implementation_->onEnvironment(Patience::Usual, id, [](sdbus::IProxy& proxy) {
+    return implementation_->onEnvironment(ReplyTimeout::Usual, id, [](sdbus::IProxy& proxy) {
         return client::toParent(
             client::allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
     });
 }
 
 std::string Client::environmentOfProcess(std::uint32_t pid) {
-    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy& manager) {
+    return implementation_->onManager(ReplyTimeout::Usual, [&](client::ManagerProxy& manager) {
         return client::environmentId(manager.GetEnvironmentByPID(pid));
     });
 }
 
 std::vector<Device> Client::devices() {
-    return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+    return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
         std::vector<Device> devices;
         for (auto& row : manager.ListDevices())
             devices.push_back(
@@ -120,7 +120,7 @@ std::vector<Device> Client::devices() {
 }
 
 std::vector<Attachment> Client::attachments() {
-    return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+    return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
         std::vector<Attachment> attachments;
         for (auto& row : manager.ListAttachments()) {
             Attachment attachment{row.get<0>(), std::move(row.get<1>()), std::nullopt, std::nullopt,
@@ -136,7 +136,7 @@ std::vector<Attachment> Client::attachments() {
 }
 
 std::vector<ComputeProcess> Client::processes() {
-    return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+    return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
         std::vector<ComputeProcess> processes;
         for (auto& row : manager.ListProcesses()) {
             ComputeProcess process{row.get<0>(), row.get<1>(), std::nullopt, {}};
@@ -155,7 +155,7 @@ std::vector<ComputeProcess> Client::processes() {
 }
 
 std::vector<QueueEntry> Client::queue() {
-    return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+    return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
         return client::toQueue(manager.ListQueue());
     });
 }
@@ -174,25 +174,25 @@ std::map<std::uint32_t, std::string> Client::reservations() {
 
 std::string Client::snapshot() {
     return implementation_->onManager(
-        Patience::Usual, [](client::ManagerProxy& manager) { return manager.Snapshot(); });
+        ReplyTimeout::Usual, [](client::ManagerProxy& manager) { return manager.Snapshot(); });
 }
 
 ServiceStatus Client::status() {
-    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy&) {
+    return implementation_->onManager(ReplyTimeout::Usual, [&](client::ManagerProxy&) {
         return client::toServiceStatus(client::allProperties(implementation_->managerObject(),
                                                              client::ManagerProxy::INTERFACE_NAME));
     });
 }
 
 std::map<std::string, Limit> Client::limits(std::uint32_t uid) {
-    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy& manager) {
+    return implementation_->onManager(ReplyTimeout::Usual, [&](client::ManagerProxy& manager) {
         return client::toLimits(manager.GetLimits(uid));
     });
 }
 
 std::vector<std::string> Client::limitedUsers() {
     return implementation_->onManager(
-        Patience::Usual, [](client::ManagerProxy& manager) { return manager.LimitedUsers(); });
+        ReplyTimeout::Usual, [](client::ManagerProxy& manager) { return manager.LimitedUsers(); });
 }
 
 void Client::history(const HistoryQuery& query,
@@ -217,7 +217,7 @@ void Client::historyWithDetails(
     HistoryQuery::Values wanted = query.values();
     for (;;) {
         const auto page =
-            implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
+            implementation_->onManager(ReplyTimeout::Endless, [&](client::ManagerProxy& manager) {
                 std::vector<std::pair<HistoryEvent, HistoryDetails>> events;
                 for (const client::Dictionary& event : manager.ListEvents(
                          microseconds(wanted.since), wanted.until ? microseconds(*wanted.until) : 0,
@@ -237,7 +237,7 @@ void Client::historyWithDetails(
 std::string Client::activate(const ActivateOptions& options) {
     if (options.waits())
         return *activate(options, Waiting{});
-    return implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
+    return implementation_->onManager(ReplyTimeout::Endless, [&](client::ManagerProxy& manager) {
         return std::get<0>(manager.Activate(client::toDictionary(options)));
     });
 }
@@ -245,11 +245,11 @@ std::string Client::activate(const ActivateOptions& options) {
 std::optional<std::string> Client::activate(const ActivateOptions& options,
                                             const Waiting& waiting) {
     std::string id;
-    const TimeLeft left(options.timeout());
+    const RemainingTime remaining(options.timeout());
     const bool answered = implementation_->wait(
         waiting, [&](client::Connection& connection, const client::WaitingCall::Answered& done) {
             ActivateOptions request = options;
-            request.setTimeout(left.get());
+            request.setTimeout(remaining.get());
             auto proxy = connection.proxy(contract::managerPath);
             proxy->callMethodAsync("Activate")
                 .onInterface(client::ManagerProxy::INTERFACE_NAME)
@@ -268,7 +268,7 @@ std::optional<std::string> Client::activate(const ActivateOptions& options,
 std::vector<std::uint32_t> Client::attach(const std::string& id, const AttachOptions& options) {
     if (options.waits())
         return *attach(id, options, Waiting{});
-    return implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+    return implementation_->onEnvironment(ReplyTimeout::Endless, id, [&](sdbus::IProxy& proxy) {
         return client::EnvironmentProxy(proxy).Attach(client::toDictionary(options));
     });
 }
@@ -276,11 +276,11 @@ std::vector<std::uint32_t> Client::attach(const std::string& id, const AttachOpt
 std::optional<std::vector<std::uint32_t>>
 Client::attach(const std::string& id, const AttachOptions& options, const Waiting& waiting) {
     std::vector<std::uint32_t> indices;
-    const TimeLeft left(options.timeout());
+    const RemainingTime remaining(options.timeout());
     const auto send = [&](client::Connection& connection,
                           const client::WaitingCall::Answered& done) {
         AttachOptions request = options;
-        request.setTimeout(left.get());
+        request.setTimeout(remaining.get());
         auto proxy = connection.proxy(client::environmentPath(id));
         proxy->callMethodAsync("Attach")
             .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
@@ -322,13 +322,13 @@ std::optional<Lock> Client::lock(const std::string& id, const Waiting& waiting) 
 
 std::vector<std::uint32_t> Client::detach(const std::string& id,
                                           const std::vector<std::uint32_t>& indices) {
-    return implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+    return implementation_->onEnvironment(ReplyTimeout::Endless, id, [&](sdbus::IProxy& proxy) {
         return client::EnvironmentProxy(proxy).Detach(indices);
     });
 }
 
 void Client::configure(const std::string& id, const ConfigurationChange& change) {
-    implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+    implementation_->onEnvironment(ReplyTimeout::Endless, id, [&](sdbus::IProxy& proxy) {
         client::EnvironmentProxy(proxy).Configure(change.values().arguments, change.values().unset);
     });
 }
@@ -354,58 +354,59 @@ bool Client::extend(const std::string& id, std::chrono::seconds lifetime, const 
 }
 
 void Client::addProcess(const std::string& id, std::uint32_t pid) {
-    implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+    implementation_->onEnvironment(ReplyTimeout::Endless, id, [&](sdbus::IProxy& proxy) {
         client::EnvironmentProxy(proxy).AddProcess(pid);
     });
 }
 
 void Client::removeProcess(const std::string& id, std::uint32_t pid) {
-    implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+    implementation_->onEnvironment(ReplyTimeout::Endless, id, [&](sdbus::IProxy& proxy) {
         client::EnvironmentProxy(proxy).RemoveProcess(pid);
     });
 }
 
 void Client::addKernel(const std::string& id, const std::string& kernel) {
-    implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+    implementation_->onEnvironment(ReplyTimeout::Endless, id, [&](sdbus::IProxy& proxy) {
         client::EnvironmentProxy(proxy).AddKernel(kernel);
     });
 }
 
 void Client::removeKernel(const std::string& id, const std::string& kernel) {
-    implementation_->onEnvironment(Patience::Endless, id, [&](sdbus::IProxy& proxy) {
+    implementation_->onEnvironment(ReplyTimeout::Endless, id, [&](sdbus::IProxy& proxy) {
         client::EnvironmentProxy(proxy).RemoveKernel(kernel);
     });
 }
 
 void Client::deactivate(const std::string& id) {
-    implementation_->onEnvironment(Patience::Endless, id, [](sdbus::IProxy& proxy) {
+    implementation_->onEnvironment(ReplyTimeout::Endless, id, [](sdbus::IProxy& proxy) {
         client::EnvironmentProxy(proxy).Deactivate();
     });
 }
 
 void Client::detachDevice(std::uint32_t index, const std::string& environment) {
-    implementation_->onDevice(Patience::Endless, index, [&](sdbus::IProxy& proxy) {
+    implementation_->onDevice(ReplyTimeout::Endless, index, [&](sdbus::IProxy& proxy) {
         client::DeviceProxy(proxy).Detach(environment);
     });
 }
 
 void Client::cancelWait(std::uint64_t ticket) {
-    implementation_->onManager(Patience::Endless,
+    implementation_->onManager(ReplyTimeout::Endless,
                                [&](client::ManagerProxy& manager) { manager.CancelWait(ticket); });
 }
 
 void Client::terminateProcess(std::uint32_t pid) {
-    implementation_->onManager(
-        Patience::Endless, [&](client::ManagerProxy& manager) { manager.TerminateProcess(pid); });
+    implementation_->onManager(ReplyTimeout::Endless, [&](client::ManagerProxy& manager) {
+        manager.TerminateProcess(pid);
+    });
 }
 
 void Client::reload() {
-    implementation_->onManager(Patience::Endless,
+    implementation_->onManager(ReplyTimeout::Endless,
                                [](client::ManagerProxy& manager) { manager.Reload(); });
 }
 
 std::vector<EnforcementAction> Client::enforce(const EnforceOptions& options) {
-    return implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
+    return implementation_->onManager(ReplyTimeout::Endless, [&](client::ManagerProxy& manager) {
         return client::toActions(manager.Enforce(options.values().arguments));
     });
 }
@@ -420,7 +421,7 @@ std::optional<std::vector<EnforcementAction>> Client::nextEnforcement(int stopDe
 }
 
 std::vector<EnforcementAction> Client::execute(const std::string& report) {
-    return implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
+    return implementation_->onManager(ReplyTimeout::Endless, [&](client::ManagerProxy& manager) {
         return client::toActions(manager.Execute(report));
     });
 }

@@ -8,7 +8,7 @@
 namespace genv {
 
 namespace contract = dbus::contract;
-using client::Patience;
+using client::ReplyTimeout;
 
 std::map<std::string, sdbus::Variant> client::allProperties(sdbus::IProxy& proxy,
                                                             const char* interface) {
@@ -31,12 +31,12 @@ client::ManagedObjects Client::Implementation::managedObjects(client::StartsServ
         reply >> objects;
         return objects;
     };
-    return starts == client::StartsService::No ? connection_.call(Patience::Usual, get)
-                                               : connection_.callService(Patience::Usual, get);
+    return starts == client::StartsService::No ? connection_.call(ReplyTimeout::Usual, get)
+                                               : connection_.callService(ReplyTimeout::Usual, get);
 }
 
 void Client::Implementation::listenForNotices(std::uint32_t uid) {
-    connection_.call(Patience::Usual, [&] {
+    connection_.call(ReplyTimeout::Usual, [&] {
         noticeSubscription_ = std::make_unique<client::RareServiceSignals>(
             connection_,
             std::string("interface='") + client::ManagerProxy::INTERFACE_NAME + "',member='Notice'",
@@ -53,16 +53,16 @@ void Client::Implementation::listenForEvents(client::OwnerNames names) {
         events_ = std::make_unique<client::EventStream>(connection_, manager_, names);
     };
     if (names == client::OwnerNames::Wanted)
-        connection_.callService(Patience::Usual, listen);
+        connection_.callService(ReplyTimeout::Usual, listen);
     else
-        connection_.call(Patience::Usual, listen);
+        connection_.call(ReplyTimeout::Usual, listen);
 }
 
 bool Client::Implementation::serviceIsThere() {
     if (!events_)
         throw Error(contract::error::failed,
                     "not listening for events: call listenForEvents() first");
-    return connection_.call(Patience::Usual, [&] {
+    return connection_.call(ReplyTimeout::Usual, [&] {
         connection_.handleArrived();
         return events_->serviceIsThere();
     });
@@ -70,7 +70,7 @@ bool Client::Implementation::serviceIsThere() {
 
 bool Client::Implementation::serviceIsInstalled() {
     std::vector<std::string> names;
-    connection_.call(Patience::Usual, [&] {
+    connection_.call(ReplyTimeout::Usual, [&] {
         const auto driver = connection_.proxy(contract::busDriver, contract::busDriverPath);
         driver->callMethod("ListActivatableNames")
             .onInterface(contract::busDriver)
@@ -92,14 +92,14 @@ std::optional<Event> Client::Implementation::nextEvent(int stopDescriptor) {
     if (!events_)
         throw Error(contract::error::failed,
                     "not listening for events: call listenForEvents() first");
-    return connection_.call(Patience::Usual, [&] { return events_->next(stopDescriptor); });
+    return connection_.call(ReplyTimeout::Usual, [&] { return events_->next(stopDescriptor); });
 }
 
 bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingCall::Send& send) {
     const bool answered = client::WaitingCall(connection_, waiting).run(send);
     // The service sent its notices before it replied on the other connection. They arrive on this
     // connection before the reply to this Ping.
-    connection_.call(Patience::Usual, [&] {
+    connection_.call(ReplyTimeout::Usual, [&] {
         managerObject_->callMethod("Ping").onInterface("org.freedesktop.DBus.Peer");
     });
     return answered;
@@ -108,7 +108,7 @@ bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingC
 std::vector<Notice> Client::Implementation::takeNotices() {
     // The service sends notices before it replies, and the bus keeps the order. All notices caused
     // by earlier calls have therefore arrived.
-    connection_.call(Patience::Usual, [&] { connection_.handleArrived(); });
+    connection_.call(ReplyTimeout::Usual, [&] { connection_.handleArrived(); });
     return std::exchange(notices_, {});
 }
 
@@ -116,7 +116,7 @@ std::optional<Notice> Client::Implementation::nextNotice(int stopDescriptor) {
     if (!noticeSubscription_)
         throw Error(contract::error::failed,
                     "not listening for notices: call listenForNotices() first");
-    return connection_.call(Patience::Usual, [&]() -> std::optional<Notice> {
+    return connection_.call(ReplyTimeout::Usual, [&]() -> std::optional<Notice> {
         for (;;) {
             connection_.handleArrived();
             if (!notices_.empty()) {
@@ -136,7 +136,7 @@ Client::Implementation::enforceRepeatedly(const EnforceOptions& options,
     client::Dictionary dictionary = options.values().arguments;
     dictionary.emplace("interval", sdbus::Variant(static_cast<std::uint64_t>(interval.count())));
     repeatedEnforcement_.reset();
-    return connection_.callService(Patience::Endless, [&] {
+    return connection_.callService(ReplyTimeout::Endless, [&] {
         auto enforcement = std::make_unique<client::RepeatedEnforcement>(connection_);
         auto actions = client::toActions(enforcement->begin(dictionary));
         repeatedEnforcement_ = std::move(enforcement);
@@ -148,7 +148,7 @@ std::optional<std::vector<EnforcementAction>>
 Client::Implementation::nextEnforcement(int stopDescriptor) {
     if (!repeatedEnforcement_)
         throw Error(contract::error::failed, "no repeated enforcement is running");
-    return connection_.call(Patience::Usual,
+    return connection_.call(ReplyTimeout::Usual,
                             [&]() -> std::optional<std::vector<EnforcementAction>> {
                                 const auto actions = repeatedEnforcement_->next(stopDescriptor);
                                 if (!actions)

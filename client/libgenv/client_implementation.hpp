@@ -38,24 +38,24 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
 
     /// Runs a call on the manager object.
     template <typename Call>
-    auto onManager(client::Patience patience, Call && call) {
-        return connection_.callService(patience, [&] { return call(manager_); });
+    auto onManager(client::ReplyTimeout timeout, Call && call) {
+        return connection_.callService(timeout, [&] { return call(manager_); });
     }
 
     /// Runs a call on an environment by its path, without checking first that it exists.
     template <typename Call>
-    auto onEnvironment(client::Patience patience, const std::string& id, Call&& call) {
+    auto onEnvironment(client::ReplyTimeout timeout, const std::string& id, Call&& call) {
         return onObject(client::environmentPath(id), dbus::contract::error::noSuchEnvironment,
-                        "there is no environment \"" + id + "\"", patience,
+                        "there is no environment \"" + id + "\"", timeout,
                         std::forward<Call>(call));
     }
 
     template <typename Call>
-    auto onDevice(client::Patience patience, std::uint32_t index, Call && call) {
+    auto onDevice(client::ReplyTimeout timeout, std::uint32_t index, Call && call) {
         const std::string number = std::to_string(index);
         return onObject(std::string(dbus::contract::devicePathPrefix) + "/" + number,
                         dbus::contract::error::noSuchDevice,
-                        "there is no device " + number + " on this machine", patience,
+                        "there is no device " + number + " on this machine", timeout,
                         std::forward<Call>(call));
     }
 
@@ -86,9 +86,9 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
   private:
     template <typename Call>
     auto onObject(const std::string& path, const char* missingName, const std::string& missingText,
-                  client::Patience patience, Call&& call) {
+                  client::ReplyTimeout timeout, Call&& call) {
         return aboutObject(missingName, missingText, [&] {
-            return connection_.callService(patience, [&] {
+            return connection_.callService(timeout, [&] {
                 const auto proxy = connection_.proxy(path);
                 return std::forward<Call>(call)(*proxy);
             });

@@ -100,7 +100,7 @@ bool Connection::waitForArrival(int stopDescriptor) {
 }
 
 bool Connection::waitForArrival(Connection& one, Connection& other, int stopDescriptor,
-                                std::optional<std::chrono::milliseconds> longest) {
+                                std::optional<std::chrono::milliseconds> maxWait) {
     const auto first = one.bus_->getEventLoopPollData();
     const auto second = other.bus_->getEventLoopPollData();
     // poll() ignores a descriptor of -1.
@@ -109,8 +109,8 @@ bool Connection::waitForArrival(Connection& one, Connection& other, int stopDesc
         pollfd{first.fd, first.events, 0},
         pollfd{second.fd, second.events, 0},
     };
-    const int given = longest ? static_cast<int>(std::min<std::int64_t>(
-                                    std::max<std::int64_t>(longest->count(), 0), 1 << 30))
+    const int given = maxWait ? static_cast<int>(std::min<std::int64_t>(
+                                    std::max<std::int64_t>(maxWait->count(), 0), 1 << 30))
                               : -1;
     int timeout = -1;
     for (const int wanted : {first.getPollTimeout(), second.getPollTimeout(), given}) {
@@ -125,7 +125,7 @@ bool Connection::waitForArrival(Connection& one, Connection& other, int stopDesc
 }
 
 std::chrono::microseconds Connection::usualTimeout() {
-    setPatience(Patience::Usual);
+    setReplyTimeout(ReplyTimeout::Usual);
     return std::chrono::microseconds(bus_->getMethodCallTimeout());
 }
 
@@ -143,13 +143,13 @@ void Connection::fail(const sdbus::Error& error) {
     throwTranslated(error);
 }
 
-void Connection::setPatience(Patience patience) {
-    if (patience == patience_)
+void Connection::setReplyTimeout(ReplyTimeout timeout) {
+    if (timeout == replyTimeout_)
         return;
     // 0 selects the default timeout of sd-bus.
     bus_->setMethodCallTimeout(
-        patience == Patience::Endless ? std::numeric_limits<std::uint64_t>::max() : 0);
-    patience_ = patience;
+        timeout == ReplyTimeout::Endless ? std::numeric_limits<std::uint64_t>::max() : 0);
+    replyTimeout_ = timeout;
 }
 
 } // namespace genv::client

@@ -16,7 +16,7 @@
 namespace genv::client {
 
 /// How long a call waits for its reply.
-enum class Patience {
+enum class ReplyTimeout {
     Usual,   ///< the default timeout of the bus
     Endless, ///< until the service replies or ends, because a user may be typing a password
 };
@@ -57,11 +57,11 @@ class Connection {
     void allowInteraction(bool allow);
     [[nodiscard]] bool allowsInteraction() const noexcept { return interactive_; }
 
-    /// Runs a function that makes calls, with the timeout of `patience`, and translates its errors.
+    /// Runs a function that makes calls, with this timeout, and translates its errors.
     template <typename Calls>
-    auto call(Patience patience, Calls&& calls) {
+    auto call(ReplyTimeout timeout, Calls&& calls) {
         try {
-            setPatience(patience);
+            setReplyTimeout(timeout);
             return std::forward<Calls>(calls)();
         } catch (const sdbus::Error& error) {
             fail(error);
@@ -71,9 +71,9 @@ class Connection {
     /// The same for calls to the service, which is started if it is not running. Throws
     /// ServiceUnavailable with the reason if it cannot be started.
     template <typename Calls>
-    auto callService(Patience patience, Calls&& calls) {
-        call(Patience::Usual, [this] { reachService(); });
-        return call(patience, std::forward<Calls>(calls));
+    auto callService(ReplyTimeout timeout, Calls&& calls) {
+        call(ReplyTimeout::Usual, [this] { reachService(); });
+        return call(timeout, std::forward<Calls>(calls));
     }
 
     /// Returns the default timeout of a call.
@@ -86,16 +86,16 @@ class Connection {
     [[nodiscard]] bool waitForArrival(int stopDescriptor);
     /// The same for two connections, until a message arrives on one of them or the time is over.
     [[nodiscard]] static bool waitForArrival(Connection& one, Connection& other, int stopDescriptor,
-                                             std::optional<std::chrono::milliseconds> longest);
+                                             std::optional<std::chrono::milliseconds> maxWait);
 
   private:
-    void setPatience(Patience patience);
+    void setReplyTimeout(ReplyTimeout timeout);
     void reachService();
     [[noreturn]] void fail(const sdbus::Error& error);
 
     BusAddress address_;
     std::unique_ptr<sdbus::IConnection> bus_;
-    Patience patience_ = Patience::Usual;
+    ReplyTimeout replyTimeout_ = ReplyTimeout::Usual;
     bool hasReachedService_ = false;
     bool interactive_ = false;
 };

@@ -10,7 +10,7 @@ namespace genv::client {
 namespace {
 
 // The number of ended environments whose owners are remembered.
-constexpr std::size_t mostOwners = 4096;
+constexpr std::size_t maxOwners = 4096;
 
 constexpr const char* newObjects =
     "interface='org.freedesktop.DBus.ObjectManager',member='InterfacesAdded'";
@@ -25,15 +25,15 @@ EventStream::EventStream(Connection& connection, ManagerProxy& manager, OwnerNam
               if (auto event = toEvent(signal))
                   events_.push_back(*std::move(event));
           },
-          [this](bool isThere) { hearService(isThere); }) {
+          [this](bool isThere) { onService(isThere); }) {
     if (names == OwnerNames::Unwanted)
         return;
     ownerSignals_.emplace(connection, newObjects,
-                          [this](sdbus::Message& signal) { hearOwner(signal); });
+                          [this](sdbus::Message& signal) { onOwner(signal); });
     readOwners();
 }
 
-void EventStream::hearService(bool isThere) {
+void EventStream::onService(bool isThere) {
     ownersAreOld_ = ownersAreOld_ || isThere;
     Event event;
     event.kind = isThere ? Event::Kind::ServiceStarted : Event::Kind::ServiceEnded;
@@ -41,7 +41,7 @@ void EventStream::hearService(bool isThere) {
     events_.push_back(std::move(event));
 }
 
-void EventStream::hearOwner(sdbus::Message& interfacesAdded) {
+void EventStream::onOwner(sdbus::Message& interfacesAdded) {
     sdbus::ObjectPath path;
     std::map<std::string, Dictionary> interfaces;
     interfacesAdded >> path >> interfaces;
@@ -72,7 +72,7 @@ void EventStream::nameOwner(Event& event) {
         event.user = found->second;
     // The notices of an environment come after its end, so its owner is forgotten only if the table
     // is full. If the id is used again, the owner is announced again.
-    if (event.kind == Event::Kind::EnvironmentRemoved && owners_.size() > mostOwners)
+    if (event.kind == Event::Kind::EnvironmentRemoved && owners_.size() > maxOwners)
         owners_.erase(*event.environment);
 }
 

@@ -35,8 +35,8 @@ class EventStream {
     [[nodiscard]] bool serviceIsThere() const noexcept { return eventSignals_.serviceIsThere(); }
 
   private:
-    void hearOwner(sdbus::Message& interfacesAdded);
-    void hearService(bool isThere);
+    void onOwner(sdbus::Message& interfacesAdded);
+    void onService(bool isThere);
     void readOwners();
     void nameOwner(Event& event);
 

@@ -10,7 +10,7 @@
 
 namespace genv {
 
-using client::Patience;
+using client::ReplyTimeout;
 
 namespace {
 
@@ -26,7 +26,7 @@ bool isUnknownToTheService(const Error& error) {
 std::string Client::isolationMode() {
     try {
         return implementation_->onManager(
-            Patience::Usual, [](client::ManagerProxy& manager) { return manager.Isolation(); });
+            ReplyTimeout::Usual, [](client::ManagerProxy& manager) { return manager.Isolation(); });
     } catch (const Error& error) {
         if (!isUnknownToTheService(error))
             throw;
@@ -36,7 +36,7 @@ std::string Client::isolationMode() {
 
 IsolationState Client::isolation() {
     try {
-        return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+        return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
             return client::toIsolation(manager.DescribeIsolation());
         });
     } catch (const Error& error) {
@@ -50,13 +50,13 @@ std::vector<RefusedOpen> Client::refusedOpens(bool all) {
     client::Dictionary filter;
     if (all)
         filter["all"] = sdbus::Variant(true);
-    return implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
+    return implementation_->onManager(ReplyTimeout::Endless, [&](client::ManagerProxy& manager) {
         return client::toRefusedOpens(manager.ListRefusedOpens(filter));
     });
 }
 
 void Client::suspendIsolation(bool suspended) {
-    implementation_->onManager(Patience::Endless, [&](client::ManagerProxy& manager) {
+    implementation_->onManager(ReplyTimeout::Endless, [&](client::ManagerProxy& manager) {
         manager.SuspendIsolation(suspended);
     });
 }

@@ -14,7 +14,7 @@
 
 namespace genv {
 
-using client::Patience;
+using client::ReplyTimeout;
 
 namespace {
 
@@ -32,7 +32,7 @@ std::vector<Reading> Client::readings(std::optional<Time> since) {
     try {
         for (;;) {
             auto page =
-                implementation_->onManager(Patience::Usual, [&](client::ManagerProxy& manager) {
+                implementation_->onManager(ReplyTimeout::Usual, [&](client::ManagerProxy& manager) {
                     return client::toReadings(manager.ListReadings(after));
                 });
             if (page.empty())
@@ -50,7 +50,7 @@ std::vector<Reading> Client::readings(std::optional<Time> since) {
 
 std::vector<ProcessDescription> Client::describeProcesses() {
     try {
-        return implementation_->onManager(Patience::Usual, [](client::ManagerProxy& manager) {
+        return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
             return client::toProcessDescriptions(manager.DescribeProcesses());
         });
     } catch (const Error& error) {
@@ -62,7 +62,7 @@ std::vector<ProcessDescription> Client::describeProcesses() {
 
 Machine Client::machine() {
     const client::ManagedObjects objects = implementation_->managedObjects();
-    return implementation_->onManager(Patience::Usual, [&](client::ManagerProxy&) {
+    return implementation_->onManager(ReplyTimeout::Usual, [&](client::ManagerProxy&) {
         return client::toMachine(objects,
                                  client::allProperties(implementation_->managerObject(),
                                                        client::ManagerProxy::INTERFACE_NAME));

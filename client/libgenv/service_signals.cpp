@@ -46,9 +46,9 @@ std::string ruleFor(const std::string& which) {
 
 } // namespace
 
-ServiceSignals::ServiceSignals(Connection& connection, const std::string& which, Heard heard,
-                               OwnerChanged ownerChanged)
-    : heard_(std::move(heard)), ownerChanged_(std::move(ownerChanged)) {
+ServiceSignals::ServiceSignals(Connection& connection, const std::string& which,
+                               SignalHandler handler, OwnerChanged ownerChanged)
+    : handler_(std::move(handler)), ownerChanged_(std::move(ownerChanged)) {
     // In this order, no change of the owner and no signal of the present owner is missed.
     ownerChanges_ = connection.addMatch(
         std::string("type='signal',sender='") + contract::busDriver + "',interface='" +
@@ -58,7 +58,7 @@ ServiceSignals::ServiceSignals(Connection& connection, const std::string& which,
         signals_ = connection.addMatch(ruleFor(which), guarded([this](sdbus::Message& message) {
                                            if (!owner_.empty() &&
                                                dbus::compat::senderOf(message) == owner_)
-                                               heard_(message);
+                                               handler_(message);
                                        }));
     owner_ = currentOwner(connection);
 }
@@ -82,11 +82,11 @@ void ServiceSignals::changeOwner(sdbus::Message& message) {
 }
 
 RareServiceSignals::RareServiceSignals(Connection& connection, const std::string& which,
-                                       ServiceSignals::Heard heard)
-    : connection_(connection), heard_(std::move(heard)),
+                                       ServiceSignals::SignalHandler handler)
+    : connection_(connection), handler_(std::move(handler)),
       signals_(connection.addMatch(ruleFor(which), guarded([this](sdbus::Message& message) {
                                        if (isService(dbus::compat::senderOf(message)))
-                                           heard_(message);
+                                           handler_(message);
                                    }))) {}
 
 bool RareServiceSignals::isService(const std::string& sender) {

@@ -17,13 +17,13 @@ class ServiceSignals {
   public:
     /// May throw std::exception, for example if arguments have other types; the signal is then
     /// ignored.
-    using Heard = std::function<void(sdbus::Message&)>;
+    using SignalHandler = std::function<void(sdbus::Message&)>;
     /// Called with false when the service has ended, and with true when a new one owns the name.
     using OwnerChanged = std::function<void(bool isThere)>;
 
     /// `which` is the rest of a match rule, such as "member='Notice'". If it is empty, only changes
     /// of the service's owner are received. Throws sdbus::Error.
-    ServiceSignals(Connection& connection, const std::string& which, Heard heard,
+    ServiceSignals(Connection& connection, const std::string& which, SignalHandler handler,
                    OwnerChanged ownerChanged = {});
     ServiceSignals(const ServiceSignals&) = delete;
     ServiceSignals& operator=(const ServiceSignals&) = delete;
@@ -34,7 +34,7 @@ class ServiceSignals {
   private:
     void changeOwner(sdbus::Message& message);
 
-    Heard heard_;
+    SignalHandler handler_;
     OwnerChanged ownerChanged_;
     std::string owner_; ///< its unique name; empty if it is not running
     // Declared last, so that no handler runs while the other members are destroyed.
@@ -49,7 +49,7 @@ class RareServiceSignals {
   public:
     /// Throws sdbus::Error.
     RareServiceSignals(Connection& connection, const std::string& which,
-                       ServiceSignals::Heard heard);
+                       ServiceSignals::SignalHandler handler);
     RareServiceSignals(const RareServiceSignals&) = delete;
     RareServiceSignals& operator=(const RareServiceSignals&) = delete;
 
@@ -57,7 +57,7 @@ class RareServiceSignals {
     bool isService(const std::string& sender);
 
     Connection& connection_;
-    ServiceSignals::Heard heard_;
+    ServiceSignals::SignalHandler handler_;
     std::string service_; ///< the unique name of the last connection known to be the service
     sdbus::Slot signals_; ///< declared last, so that no handler runs during destruction
 };

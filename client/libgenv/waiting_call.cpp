@@ -34,7 +34,7 @@ bool wasInterrupted(const ServiceUnavailable& error) {
 WaitingCall::WaitingCall(Connection& listening, Waiting waiting)
     : listening_(listening), waiting_(std::move(waiting)) {
     const auto note = [this](sdbus::Message&) { hasChanged_ = true; };
-    listening_.call(Patience::Usual, [&] {
+    listening_.call(ReplyTimeout::Usual, [&] {
         changes_ = std::make_unique<ServiceSignals>(listening_,
                                                     waiting_.values().changed
                                                         ? std::string("interface='") +
@@ -74,10 +74,10 @@ bool WaitingCall::run(const Send& send) {
 bool WaitingCall::attempt(const Send& send) {
     Connection connection(listening_.address());
     if (listening_.allowsInteraction())
-        connection.call(Patience::Usual, [&] { connection.allowInteraction(true); });
+        connection.call(ReplyTimeout::Usual, [&] { connection.allowInteraction(true); });
     bool answered = false;
     std::optional<sdbus::Error> failure;
-    const auto proxy = connection.callService(Patience::Endless, [&] {
+    const auto proxy = connection.callService(ReplyTimeout::Endless, [&] {
         return send(connection, [&](const sdbus::Error* error) {
             answered = true;
             if (error != nullptr)
@@ -87,30 +87,30 @@ bool WaitingCall::attempt(const Send& send) {
     const auto quietUntil = Clock::now() + atOnce;
     bool stopped = false;
     for (;;) {
-        connection.call(Patience::Endless, [&] { connection.handleArrived(); });
+        connection.call(ReplyTimeout::Endless, [&] { connection.handleArrived(); });
         if (answered && failure)
             throwTranslated(*failure);
         if (answered || stopped)
             return answered;
-        listening_.call(Patience::Usual, [&] { listening_.handleArrived(); });
+        listening_.call(ReplyTimeout::Usual, [&] { listening_.handleArrived(); });
         const bool isQuiet = Clock::now() < quietUntil;
         if (hasChanged_ && waiting_.values().changed && !isQuiet) {
             hasChanged_ = false;
             waiting_.values().changed();
             continue; // its calls may have received messages
         }
-        std::optional<std::chrono::milliseconds> longest;
+        std::optional<std::chrono::milliseconds> maxWait;
         if (isQuiet)
-            longest = std::chrono::ceil<std::chrono::milliseconds>(quietUntil - Clock::now());
+            maxWait = std::chrono::ceil<std::chrono::milliseconds>(quietUntil - Clock::now());
         stopped = !Connection::waitForArrival(connection, listening_,
-                                              waiting_.values().stopDescriptor, longest);
+                                              waiting_.values().stopDescriptor, maxWait);
     }
 }
 
 bool WaitingCall::awaitService(Clock::time_point until) {
     const auto again = std::min(until, Clock::now() + betweenCalls);
     for (;;) {
-        listening_.call(Patience::Usual, [&] { listening_.handleArrived(); });
+        listening_.call(ReplyTimeout::Usual, [&] { listening_.handleArrived(); });
         const auto now = Clock::now();
         if (changes_->serviceIsThere() || now >= again)
             return true;

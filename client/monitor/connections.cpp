@@ -41,7 +41,7 @@ void Connections::started(MHD_Connection* connection, void** context) {
     connections_.push_back({info->connect_fd, false});
     *context = std::make_unique<Place>(std::prev(connections_.end())).release();
     if (connections_.size() > max_)
-        endLongestIdle();
+        endOldestIdle();
 }
 
 void Connections::beginRequest(MHD_Connection* connection) {
@@ -62,7 +62,7 @@ void Connections::setBusy(MHD_Connection* connection, bool isBusy) {
     connections_.splice(connections_.end(), connections_, *place);
 }
 
-void Connections::endLongestIdle() {
+void Connections::endOldestIdle() {
     const auto idle = std::find_if(connections_.begin(), connections_.end(),
                                    [](const Connection& each) { return !each.isBusy; });
     if (idle == connections_.end())

@@ -40,7 +40,7 @@ class Connections {
     static Place* placeOf(MHD_Connection* connection);
     void started(MHD_Connection* connection, void** context);
     void setBusy(MHD_Connection* connection, bool isBusy);
-    void endLongestIdle();
+    void endOldestIdle();
 
     const std::size_t max_;
     std::mutex mutex_;

@@ -13,8 +13,8 @@ namespace genv::monitor {
 namespace {
 
 // Far more than there are rules. On another machine, the service's reasons are untrusted text.
-constexpr std::size_t mostActions = 64;
-constexpr std::size_t longestReason = 64;
+constexpr std::size_t maxActions = 64;
+constexpr std::size_t maxReasonLength = 64;
 
 } // namespace
 
@@ -81,7 +81,7 @@ void Exchange::expire() {
 void Exchange::countAction(const std::string& action, const std::string& reason) {
     const std::lock_guard lock(mutex_);
     const bool isNew = !counters_.actions.contains({action, reason});
-    if (isNew && (counters_.actions.size() >= mostActions || reason.size() > longestReason))
+    if (isNew && (counters_.actions.size() >= maxActions || reason.size() > maxReasonLength))
         ++counters_.actions[{action, "other"}];
     else
         ++counters_.actions[{action, reason}];

@@ -11,13 +11,13 @@ namespace genv::monitor {
 
 namespace {
 
-/// Keeps the first `most` rows with distinct keys, and returns the number of removed rows.
+/// Keeps the first `max` rows with distinct keys, and returns the number of removed rows.
 template <typename Row, typename Key>
-std::uint64_t keepFirst(std::vector<Row>& rows, std::size_t most, Key key) {
+std::uint64_t keepFirst(std::vector<Row>& rows, std::size_t max, Key key) {
     std::set<decltype(key(rows.front()))> known;
     const std::size_t before = rows.size();
     std::erase_if(rows, [&](const Row& row) {
-        return known.size() >= most || !known.insert(key(row)).second;
+        return known.size() >= max || !known.insert(key(row)).second;
     });
     return before - rows.size();
 }
@@ -44,7 +44,7 @@ std::string toLabel(std::string_view text) {
         // The length of one character, or 1 for an invalid byte.
         const std::size_t size = rest.size() < text.size() ? text.size() - rest.size() : 1;
         const std::string character = core::printable(text.substr(0, size));
-        if (label.size() + character.size() > longestLabel)
+        if (label.size() + character.size() > maxLabelLength)
             break;
         label += character;
         text.remove_prefix(size);
@@ -60,12 +60,12 @@ std::uint64_t confine(ServiceState& state) {
     for (Environment& environment : state.overview.environments)
         confine(environment);
     state.isolation.wanted = toLabel(state.isolation.wanted);
-    std::uint64_t leftOut =
-        keepFirst(state.overview.devices, mostDevices,
+    std::uint64_t omitted =
+        keepFirst(state.overview.devices, maxDevices,
                   [](const DeviceState& device) { return device.device.index; }) +
-        keepFirst(state.overview.environments, mostEnvironments,
+        keepFirst(state.overview.environments, maxEnvironments,
                   [](const Environment& environment) { return environment.id; }) +
-        keepFirst(state.processes, mostProcesses,
+        keepFirst(state.processes, maxProcesses,
                   [](const ComputeProcess& process) { return process.pid; });
     std::erase_if(state.refusedOpens, [&](const auto& refused) {
         return std::ranges::none_of(state.overview.devices, [&](const DeviceState& device) {
@@ -76,11 +76,11 @@ std::uint64_t confine(ServiceState& state) {
     for (ComputeProcess& process : state.processes) {
         if (process.environment)
             process.environment = toLabel(*process.environment);
-        leftOut += keepFirst(process.uses, mostUses - uses,
+        omitted += keepFirst(process.uses, maxUses - uses,
                              [](const DeviceUse& use) { return use.device; });
         uses += process.uses.size();
     }
-    return leftOut;
+    return omitted;
 }
 
 } // namespace genv::monitor

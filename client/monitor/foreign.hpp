@@ -13,11 +13,11 @@
 
 namespace genv::monitor {
 
-inline constexpr std::size_t mostDevices = 512;
-inline constexpr std::size_t mostEnvironments = 2048;
-inline constexpr std::size_t mostProcesses = 4096;
-inline constexpr std::size_t mostUses = 8192; ///< of devices, by all these processes
-inline constexpr std::size_t longestLabel = 256;
+inline constexpr std::size_t maxDevices = 512;
+inline constexpr std::size_t maxEnvironments = 2048;
+inline constexpr std::size_t maxProcesses = 4096;
+inline constexpr std::size_t maxUses = 8192; ///< of devices, by all these processes
+inline constexpr std::size_t maxLabelLength = 256;
 
 /// Converts a text to a label: removes unprintable characters and limits the length.
 std::string toLabel(std::string_view text);

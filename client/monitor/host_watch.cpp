@@ -20,15 +20,15 @@ using remote::Trouble;
 
 // The delay between two attempts, and between two checks for software that may have been installed.
 constexpr std::chrono::seconds shortestDelay{1};
-constexpr std::chrono::seconds longestDelay{60};
+constexpr std::chrono::seconds maxDelay{60};
 
 // A machine has few GPUs, with one line each.
-constexpr std::size_t longestReadings = std::size_t{256} << 10;
+constexpr std::size_t maxReadingsSize = std::size_t{256} << 10;
 constexpr int driverTenths = 6; ///< tenths of a sample's time for nvidia-smi
 constexpr int noSuchCommand = 127;
 
 std::chrono::seconds doubled(std::chrono::seconds delay) {
-    return std::min(2 * delay, longestDelay);
+    return std::min(2 * delay, maxDelay);
 }
 
 const char* reasonOf(Trouble trouble) {
@@ -68,11 +68,11 @@ void HostWatch::run() {
     for (std::chrono::seconds delay = shortestDelay; !isStopped(); delay = doubled(delay)) {
         const auto begun = Clock::now();
         auto failure = failureOf([this] { serveBus(); });
-        if (Clock::now() - begun >= longestDelay)
+        if (Clock::now() - begun >= maxDelay)
             delay = shortestDelay;
         const auto retry = Clock::now() + delay;
         if (failure && failure->trouble() == Trouble::NoService) {
-            tell(failure->what());
+            logState(failure->what());
             failure = failureOf([&] { serveWithoutBus(retry); });
         }
         if (!failure || isStopped())
@@ -136,9 +136,9 @@ void HostWatch::publishUnreached(const HostFailure& failure) {
     sample.standsUntil = Clock::time_point::max();
     exchange().publish(std::move(sample));
     const std::string what = failure.what();
-    tell(failure.hint().empty()
-             ? what
-             : fmt::format("{}{} {}", what, what.ends_with('.') ? "" : ".", failure.hint()));
+    logState(failure.hint().empty()
+                 ? what
+                 : fmt::format("{}{} {}", what, what.ends_with('.') ? "" : ".", failure.hint()));
     if (settings_.failed)
         settings_.failed(failure);
 }
@@ -161,10 +161,10 @@ Sample HostWatch::take(Client& client) {
 void HostWatch::askService(Client& client, Sample& sample) {
     try {
         sample.state = ask(client);
-        sample.leftOut = confine(*sample.state);
+        sample.omitted = confine(*sample.state);
         sample.isUp = true;
         hungDelay_ = shortestDelay;
-        tell("the service is running");
+        logState("the service is running");
     } catch (const std::exception& error) { // also for invalid replies
         sample.state.reset();
         // If the bus does not reply either, this throws, because the host has failed.
@@ -172,7 +172,7 @@ void HostWatch::askService(Client& client, Sample& sample) {
         exchange().countError();
         sample.standsUntil = Clock::now() + hungDelay_;
         hungDelay_ = doubled(hungDelay_);
-        tell(fmt::format("the service does not answer: {}", remote::lastLine(error.what())));
+        logState(fmt::format("the service does not answer: {}", remote::lastLine(error.what())));
     }
     sample.took = Clock::now() - sample.begun;
 }
@@ -195,24 +195,24 @@ void HostWatch::takeWithoutService(Sample& sample) {
         throw *failure;
     if (sample.machine == Machine::WithoutGenv && (mayHaveOldGenv() || !isReached))
         askForOldGenv(sample, isReached, {settings_.timeout, &cancellation});
-    tellOfDriver(failure);
+    logDriver(failure);
     if (!failure) {
         if (!sample.state)
             sample.state.emplace();
         mergeReadings(sample.state->overview.devices, std::move(readings));
     }
     if (sample.state)
-        sample.leftOut = confine(*sample.state);
+        sample.omitted = confine(*sample.state);
     sample.took = Clock::now() - sample.begun;
 }
 
 bool HostWatch::mayHaveOldGenv() const {
-    return hasOldGenv_ || !oldGenvChecked_ || Clock::now() - *oldGenvChecked_ >= longestDelay;
+    return hasOldGenv_ || !oldGenvChecked_ || Clock::now() - *oldGenvChecked_ >= maxDelay;
 }
 
 void HostWatch::askForOldGenv(Sample& sample, bool isReached, const remote::SshBounds& bounds) {
     try {
-        sample.state = askOldGenv(host_, remote::boundsLeft(bounds, sample.begun));
+        sample.state = askOldGenv(host_, remote::remainingBounds(bounds, sample.begun));
         hasOldGenv_ = sample.state.has_value();
         oldGenvChecked_ = Clock::now();
     } catch (const HostFailure&) {
@@ -224,11 +224,11 @@ void HostWatch::askForOldGenv(Sample& sample, bool isReached, const remote::SshB
 }
 
 std::vector<DeviceState> HostWatch::readDevices(const remote::SshBounds& bounds) const {
-    const auto output = remote::runThere(host_, nvidiaSmiCommand(), {}, bounds, longestReadings);
+    const auto output = remote::runThere(host_, nvidiaSmiCommand(), {}, bounds, maxReadingsSize);
     if (output.status == noSuchCommand)
         return {}; // a machine without GPUs
     if (output.status != 0)
-        throw HostFailure(Trouble::Failed, remote::lastLine(output.said + output.text));
+        throw HostFailure(Trouble::Failed, remote::lastLine(output.errorText + output.text));
     return readNvidiaSmi(output.text, std::chrono::time_point_cast<Time::duration>(
                                           std::chrono::system_clock::now()));
 }
@@ -240,19 +240,19 @@ HostFailure HostWatch::tooLate() const {
             "\"--timeout\" sets a longer time."};
 }
 
-void HostWatch::tellOfDriver(const std::optional<HostFailure>& failure) {
+void HostWatch::logDriver(const std::optional<HostFailure>& failure) {
     const std::string text = failure ? failure->what() : "";
     if (failure) {
         exchange().countFailure(failure::driver);
-        if (text != driverTold_ && !settings_.isQuiet)
-            say(fmt::format("cannot read its nvidia-smi: {}", text));
+        if (text != loggedDriver_ && !settings_.isQuiet)
+            log(fmt::format("cannot read its nvidia-smi: {}", text));
     }
-    driverTold_ = text;
+    loggedDriver_ = text;
 }
 
-void HostWatch::tell(const std::string& state) {
+void HostWatch::logState(const std::string& state) {
     if (!settings_.isQuiet)
-        Watch::tell(state);
+        Watch::logState(state);
 }
 
 } // namespace genv::monitor

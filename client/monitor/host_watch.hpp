@@ -46,8 +46,8 @@ class HostWatch final : public Watch {
     void askForOldGenv(Sample& sample, bool isReached, const remote::SshBounds& bounds);
     [[nodiscard]] std::vector<DeviceState> readDevices(const remote::SshBounds& bounds) const;
     [[nodiscard]] remote::HostFailure tooLate() const;
-    void tell(const std::string& state) override;
-    void tellOfDriver(const std::optional<remote::HostFailure>& failure);
+    void logState(const std::string& state) override;
+    void logDriver(const std::optional<remote::HostFailure>& failure);
 
     remote::Host host_;
     Deadlines& deadlines_;
@@ -56,7 +56,7 @@ class HostWatch final : public Watch {
     std::chrono::seconds hungDelay_;             ///< how long a service that hangs is not called
     bool hasOldGenv_ = false;                    ///< the result of the check at oldGenvChecked_
     std::optional<Clock::time_point> oldGenvChecked_;
-    std::string driverTold_; ///< the last message about its nvidia-smi; empty: no failure
+    std::string loggedDriver_; ///< the last message about its nvidia-smi; empty: no failure
 };
 
 } // namespace genv::monitor

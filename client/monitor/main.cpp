@@ -36,8 +36,8 @@ namespace {
 
 // Less than Prometheus' default timeout of 10 s, and more than the timeout of a call to the
 // service.
-constexpr std::chrono::seconds scrapePatience{6};
-constexpr const char* callPatience = "5s";
+constexpr std::chrono::seconds scrapeTimeout{6};
+constexpr const char* callTimeout = "5s";
 // The share of a host's timeout for a call. The rest is used to find out whether the service or the
 // host failed.
 constexpr int callTenths = 6;
@@ -134,13 +134,13 @@ void serve(const Options& options, const Server::Scrape& scrape,
 }
 
 void serveThisMachine(const Options& options, int stop) {
-    setenv("SYSTEMD_BUS_TIMEOUT", callPatience, 0);
+    setenv("SYSTEMD_BUS_TIMEOUT", callTimeout, 0);
     // A scrape after each interval must find that the sample before it is too old.
     Exchange exchange(std::chrono::nanoseconds(options.interval) * 9 / 10);
     const auto scrape = [&] {
         const Served served =
-            exchange.get(exchange.request(), std::chrono::steady_clock::now() + scrapePatience);
-        return toText(collectMetrics(served, scrapePatience, now(), options.selection));
+            exchange.get(exchange.request(), std::chrono::steady_clock::now() + scrapeTimeout);
+        return toText(collectMetrics(served, scrapeTimeout, now(), options.selection));
     };
     serve(options, scrape, [&] {
         LocalWatch(exchange, stop).run();
@@ -151,8 +151,8 @@ void serveThisMachine(const Options& options, int stop) {
 }
 
 // Prometheus waits for a scrape no longer than its interval, even if a host is slow.
-std::chrono::milliseconds patienceOf(std::chrono::seconds interval) {
-    return std::min<std::chrono::milliseconds>(scrapePatience,
+std::chrono::milliseconds timeoutOf(std::chrono::seconds interval) {
+    return std::min<std::chrono::milliseconds>(scrapeTimeout,
                                                std::chrono::milliseconds(interval) * 8 / 10);
 }
 
@@ -166,8 +166,8 @@ void serveHosts(const Options& options, int stop) {
     Hosts hosts(options.hosts,
                 {options.timeout, options.interval, options.isQuiet, options.endsWithOne});
     const auto scrape = [&] {
-        const auto patience = patienceOf(options.interval);
-        return toText(collectMetrics(hosts.get(std::chrono::steady_clock::now() + patience), now(),
+        const auto timeout = timeoutOf(options.interval);
+        return toText(collectMetrics(hosts.get(std::chrono::steady_clock::now() + timeout), now(),
                                      options.selection));
     };
     serve(options, scrape, [&] { hosts.run(stop); });

@@ -271,13 +271,13 @@ void Collector::users() const {
 }
 
 void Collector::queue() const {
-    double longest = 0;
+    double maxWait = 0;
     for (const QueueEntry& entry : state_.queue)
-        longest = std::max(longest, secondsSince(entry.since, now_));
+        maxWait = std::max(maxWait, secondsSince(entry.since, now_));
     Metric(all_, "genv_queue_length", "Requests that wait for devices")
         .add({}, sizeOf(state_.queue));
     Metric(all_, "genv_queue_waiting_seconds", "Time that the oldest waiting request has waited")
-        .add({}, longest);
+        .add({}, maxWait);
 }
 
 void Collector::isolation() const {
@@ -368,7 +368,7 @@ void collectHostErrors(std::vector<MetricFamily>& all, const Served& served) {
     duration(all, served.sample->took);
     Metric(all, "genv_host_left_out",
            "Devices, environments and processes of the host above the maximum of one host")
-        .add({}, static_cast<double>(served.sample->leftOut));
+        .add({}, static_cast<double>(served.sample->omitted));
 }
 
 // Adds the part of the state that is known.
@@ -413,13 +413,13 @@ std::vector<MetricFamily> collectHost(const Served& served, Time now, const Sele
 } // namespace
 
 std::vector<MetricFamily> collectMetrics(const Served& served,
-                                         std::chrono::duration<double> patience, Time now,
+                                         std::chrono::duration<double> timeout, Time now,
                                          const Selection& selection) {
     std::vector<MetricFamily> all;
     installed(all, true);
     up(all, served.sample && served.sample->isUp);
     version(all);
-    duration(all, served.sample ? served.sample->took : patience);
+    duration(all, served.sample ? served.sample->took : timeout);
     errors(all, served.counters);
     collectActions(all, served.counters);
     if (served.sample)

@@ -25,10 +25,10 @@ struct ServedHost {
     Served served;
 };
 
-/// Returns all metrics of this machine. `patience` is the time that was spent waiting if no sample
+/// Returns all metrics of this machine. `timeout` is the time that was spent waiting if no sample
 /// arrived.
 std::vector<prometheus::MetricFamily> collectMetrics(const Served& served,
-                                                     std::chrono::duration<double> patience,
+                                                     std::chrono::duration<double> timeout,
                                                      Time now, const Selection& selection);
 
 /// Returns all metrics of other hosts, whose names must be distinct.

@@ -27,11 +27,11 @@ enum Field : std::size_t {
 };
 
 constexpr std::uint32_t highestIndex = 65535;
-constexpr std::uint32_t mostPercent = 100;
-constexpr std::uint64_t mostMebibytes = std::uint64_t{1} << 40;
+constexpr std::uint32_t maxPercent = 100;
+constexpr std::uint64_t maxMebibytes = std::uint64_t{1} << 40;
 constexpr std::int32_t coldest = -100;
 constexpr std::int32_t hottest = 1000;
-constexpr double mostWatts = 1e6;
+constexpr double maxWatts = 1e6;
 constexpr double milliwattsPerWatt = 1e3;
 constexpr int bitsOfMebibyte = 20;
 
@@ -51,23 +51,23 @@ std::string_view takeUntil(std::string_view& text, char end) {
 }
 
 template <typename Number>
-std::optional<Number> number(std::string_view text, Number least, Number most) {
+std::optional<Number> number(std::string_view text, Number least, Number max) {
     Number value{};
     const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     // Written so that NaN is refused as well.
     if (error != std::errc{} || last != text.data() + text.size() ||
-        !(value >= least && value <= most))
+        !(value >= least && value <= max))
         return std::nullopt;
     return value;
 }
 
 std::optional<std::uint64_t> mebibytes(std::string_view text) {
-    const auto count = number<std::uint64_t>(text, 0, mostMebibytes);
+    const auto count = number<std::uint64_t>(text, 0, maxMebibytes);
     return count ? std::optional(*count << bitsOfMebibyte) : std::nullopt;
 }
 
 std::optional<std::uint64_t> milliwatts(std::string_view text) {
-    const auto watts = number<double>(text, 0, mostWatts);
+    const auto watts = number<double>(text, 0, maxWatts);
     return watts
                ? std::optional(static_cast<std::uint64_t>(std::llround(*watts * milliwattsPerWatt)))
                : std::nullopt;
@@ -91,7 +91,7 @@ std::optional<DeviceState> readLine(std::string_view line, Time now) {
     DeviceState state;
     state.device = {*index, nameIn(fields[Uuid]), nameIn(fields[Model]),
                     mebibytes(fields[Total]).value_or(0)};
-    state.utilizationPercent = number<std::uint32_t>(fields[Utilization], 0, mostPercent);
+    state.utilizationPercent = number<std::uint32_t>(fields[Utilization], 0, maxPercent);
     state.usedMemoryBytes = mebibytes(fields[Used]);
     state.temperatureCelsius = number<std::int32_t>(fields[Temperature], coldest, hottest);
     state.powerMilliwatts = milliwatts(fields[Power]);
@@ -113,7 +113,7 @@ const std::vector<std::string>& nvidiaSmiCommand() {
 std::vector<DeviceState> readNvidiaSmi(std::string_view output, Time now) {
     std::vector<DeviceState> devices;
     std::set<std::uint32_t> indices;
-    while (!output.empty() && devices.size() < mostDevices) {
+    while (!output.empty() && devices.size() < maxDevices) {
         auto device = readLine(takeUntil(output, '\n'), now);
         if (device && indices.insert(device->device.index).second)
             devices.push_back(*std::move(device));

@@ -18,21 +18,21 @@ std::optional<std::uint64_t> countOf(const std::optional<core::Bytes>& bytes) {
     return bytes ? std::optional(bytes->count) : std::nullopt;
 }
 
-DeviceState toDevice(const Snapshot::Device& said) {
+DeviceState toDevice(const Snapshot::Device& source) {
     DeviceState device;
-    device.device.index = said.index;
-    device.device.totalMemoryBytes = said.totalMemory.count;
-    for (const Snapshot::Attachment& attachment : said.attachments)
+    device.device.index = source.index;
+    device.device.totalMemoryBytes = source.totalMemory.count;
+    for (const Snapshot::Attachment& attachment : source.attachments)
         device.attachments.push_back(
-            {said.index, attachment.environment, std::nullopt, countOf(attachment.share), {}});
+            {source.index, attachment.environment, std::nullopt, countOf(attachment.share), {}});
     return device;
 }
 
-ComputeProcess toProcess(const Snapshot::Process& said) {
+ComputeProcess toProcess(const Snapshot::Process& source) {
     ComputeProcess process;
-    process.pid = said.pid;
-    process.environment = said.environment;
-    for (const Snapshot::Use& use : said.uses)
+    process.pid = source.pid;
+    process.environment = source.environment;
+    for (const Snapshot::Use& use : source.uses)
         process.uses.push_back({use.device, countOf(use.memory)});
     return process;
 }
@@ -45,13 +45,13 @@ ServiceState toState(const Snapshot& snapshot) {
         for (const Snapshot::Attachment& attachment : device.attachments)
             held[attachment.environment].push_back(device.index);
     }
-    for (const Snapshot::Environment& said : snapshot.environments) {
+    for (const Snapshot::Environment& source : snapshot.environments) {
         Environment environment;
-        environment.id = said.id;
-        environment.uid = said.uid;
-        environment.user = said.user;
-        environment.configuration.name = said.name;
-        environment.devices = held[said.id];
+        environment.id = source.id;
+        environment.uid = source.uid;
+        environment.user = source.user;
+        environment.configuration.name = source.name;
+        environment.devices = held[source.id];
         state.overview.environments.push_back(std::move(environment));
     }
     for (const Snapshot::Process& process : snapshot.processes)

@@ -19,13 +19,13 @@ namespace genv::monitor {
 namespace {
 
 template <typename Number>
-Number number(const char* option, const std::string& text, Number least, Number most) {
+Number number(const char* option, const std::string& text, Number least, Number max) {
     Number value{};
     const char* end = text.data() + text.size();
     const auto [last, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || last != end || value < least || value > most)
+    if (error != std::errc{} || last != end || value < least || value > max)
         throw UsageError(fmt::format("invalid {} \"{}\": expected {}-{}", option,
-                                     core::escaped(text), least, most));
+                                     core::escaped(text), least, max));
     return value;
 }
 
@@ -66,8 +66,8 @@ std::filesystem::path defaultFolder() {
 }
 
 // Each host needs a thread and an ssh process.
-constexpr std::size_t mostHosts = 128;
-constexpr int longestTimeout = 600'000;
+constexpr std::size_t maxHosts = 128;
+constexpr int maxTimeout = 600'000;
 
 void addHost(std::vector<remote::Host>& hosts, const std::string& text) {
     try {
@@ -81,10 +81,10 @@ void addHost(std::vector<remote::Host>& hosts, const std::string& text) {
     } catch (const remote::InvalidHost& error) {
         throw UsageError(fmt::format("--host: {}", error.what()));
     }
-    if (hosts.size() > mostHosts)
+    if (hosts.size() > maxHosts)
         throw UsageError(fmt::format(
             "too many hosts in --host: expected at most {}; start another exporter for the rest",
-            mostHosts));
+            maxHosts));
 }
 
 void define(CLI::App& app, Options& options) {
@@ -126,8 +126,7 @@ void define(CLI::App& app, Options& options) {
         ->allow_extra_args(false);
     add("--timeout", "MS", "Wait MS milliseconds for a host [default: 5000]",
         [&](const std::string& text) {
-            options.timeout =
-                std::chrono::milliseconds(number("--timeout", text, 1, longestTimeout));
+            options.timeout = std::chrono::milliseconds(number("--timeout", text, 1, maxTimeout));
         });
     flag("--quiet", "Do not report hosts that are down", [&] { options.isQuiet = true; });
     flag("--exit-on-error", "Exit when a host is down", [&] { options.endsWithOne = true; });

@@ -40,7 +40,7 @@ struct Sample {
     Machine machine = Machine::WithService;
     bool isUp = false;                 ///< whether the service replied, so that `state` is complete
     std::optional<ServiceState> state; ///< unset: no data about devices
-    std::uint64_t leftOut = 0; ///< devices, environments and processes above a host's limits
+    std::uint64_t omitted = 0; ///< devices, environments and processes above a host's limits
     std::chrono::steady_clock::time_point begun;
     std::chrono::duration<double> took{};
     /// Until this time, the sample answers scrapes at any age, because no newer one is available

@@ -56,31 +56,31 @@ bool Watch::stopsWithin(std::chrono::milliseconds time) const {
 }
 
 void Watch::awaitRequest(std::chrono::steady_clock::time_point until) const {
-    const auto left = until - std::chrono::steady_clock::now();
-    if (left.count() > 0)
-        becomesReadable(wakeDescriptor_, std::chrono::ceil<std::chrono::milliseconds>(left));
+    const auto remaining = until - std::chrono::steady_clock::now();
+    if (remaining.count() > 0)
+        becomesReadable(wakeDescriptor_, std::chrono::ceil<std::chrono::milliseconds>(remaining));
 }
 
 void Watch::serve(Client& client) {
     exchange_.expire(); // the last sample is from a time without a bus
-    tell(client.serviceIsThere() ? isThere : "the service genvd is not running");
+    logState(client.serviceIsThere() ? isThere : "the service genvd is not running");
     while (!isStopped()) {
         if (const auto event = client.nextEvent(wakeDescriptor_))
-            hear(*event);
+            onEvent(*event);
         else if (exchange_.takeRequest())
             exchange_.publish(take(client));
     }
 }
 
-void Watch::hear(const Event& event) {
+void Watch::onEvent(const Event& event) {
     switch (event.kind) {
     case Event::Kind::ServiceStarted:
         exchange_.expire();
-        tell(isThere);
+        logState(isThere);
         break;
     case Event::Kind::ServiceEnded:
         exchange_.expire();
-        tell("the service genvd has ended");
+        logState("the service genvd has ended");
         break;
     case Event::Kind::ProcessTerminated:
         if (isEnforcement(event.reason))
@@ -106,14 +106,14 @@ ServiceState Watch::ask(Client& client) {
     return state;
 }
 
-void Watch::tell(const std::string& state) {
-    if (state == told_)
+void Watch::logState(const std::string& state) {
+    if (state == loggedState_)
         return;
-    told_ = state;
-    say(state);
+    loggedState_ = state;
+    log(state);
 }
 
-void Watch::say(const std::string& text) const {
+void Watch::log(const std::string& text) const {
     fmt::print(stderr, "genv-monitor: {}{}{}\n", name_, name_.empty() ? "" : ": ",
                core::printable(text));
 }
@@ -125,7 +125,7 @@ void LocalWatch::run() {
             client.listenForEventsOnly();
             serve(client);
         } catch (const Error& error) {
-            tell(fmt::format("cannot use the bus: {}", error.what()));
+            logState(fmt::format("cannot use the bus: {}", error.what()));
             Sample none;
             none.begun = std::chrono::steady_clock::now();
             exchange().publish(std::move(none));
@@ -141,10 +141,10 @@ Sample LocalWatch::take(Client& client) {
     try {
         sample.state = ask(client);
         sample.isUp = true;
-        tell(isThere);
+        logState(isThere);
     } catch (const Error& error) {
         exchange().countError();
-        tell(fmt::format("the service does not answer: {}", error.what()));
+        logState(fmt::format("the service does not answer: {}", error.what()));
     }
     sample.took = std::chrono::steady_clock::now() - sample.begun;
     return sample;

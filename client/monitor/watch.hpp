@@ -40,17 +40,17 @@ class Watch {
     [[nodiscard]] bool isStopped() const { return stopsWithin(std::chrono::milliseconds{0}); }
     [[nodiscard]] Exchange& exchange() const noexcept { return exchange_; }
     /// Prints a message about the state of the machine, unless it is the same as the last one.
-    virtual void tell(const std::string& state);
-    void say(const std::string& text) const;
+    virtual void logState(const std::string& state);
+    void log(const std::string& text) const;
 
   private:
-    void hear(const Event& event);
+    void onEvent(const Event& event);
 
     Exchange& exchange_;
     int stopDescriptor_;
     int wakeDescriptor_; ///< readable when a sample is requested or when to stop
     std::string name_;
-    std::string told_; ///< the last message, so that none is repeated
+    std::string loggedState_; ///< the last message, so that none is repeated
 };
 
 /// Watches the service of this machine.

@@ -24,9 +24,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // The service replies within its timeout for polkit. It takes longer only if it hangs.
-constexpr auto patience = 15s;
+constexpr auto timeout = 15s;
 constexpr auto extension = 1h;
-constexpr std::size_t longestText = 512;
+constexpr std::size_t maxTextLength = 512;
 
 /// Readable when the time is over or a signal to end is pending. The signal stays pending.
 class GivingUp {
@@ -35,7 +35,7 @@ class GivingUp {
         : timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)), signals_(makeSignals()),
           both_(epoll_create1(EPOLL_CLOEXEC)) {
         itimerspec time{};
-        time.it_value.tv_sec = patience.count();
+        time.it_value.tv_sec = timeout.count();
         timerfd_settime(timer_.get(), 0, &time, nullptr);
         for (const int descriptor : {timer_.get(), signals_.get()}) {
             epoll_event event{};
@@ -74,7 +74,7 @@ std::string hintFor(const Error& error) {
 }
 
 std::string sentenceOf(const Error& error) {
-    std::string text = core::escaped(error.what(), longestText);
+    std::string text = core::escaped(error.what(), maxTextLength);
     if (!text.empty() && text.back() != '.')
         text += '.';
     return text;
@@ -101,11 +101,12 @@ Message extend(const Action& action) {
         Client client;
         requireOwn(client, action.environment);
         const GivingUp givingUp;
-        const auto left = action.leaseEnd - std::chrono::time_point_cast<core::WallTime::duration>(
-                                                std::chrono::system_clock::now());
-        const auto lifetime =
-            std::chrono::ceil<std::chrono::seconds>(std::max<core::WallTime::duration>(left, 0s)) +
-            extension;
+        const auto remaining =
+            action.leaseEnd - std::chrono::time_point_cast<core::WallTime::duration>(
+                                  std::chrono::system_clock::now());
+        const auto lifetime = std::chrono::ceil<std::chrono::seconds>(
+                                  std::max<core::WallTime::duration>(remaining, 0s)) +
+                              extension;
         if (!client.extend(action.environment, lifetime,
                            Waiting().setStopDescriptor(givingUp.descriptor())))
             return failure(title, noAnswer, {});

@@ -22,9 +22,9 @@ constexpr const char* serverName = "org.freedesktop.Notifications";
 constexpr const char* serverPath = "/org/freedesktop/Notifications";
 
 // More messages than this are shown as one summary.
-constexpr std::size_t mostAtOnce = 3;
-constexpr std::size_t mostPending = 64;
-constexpr std::size_t mostShown = 256;
+constexpr std::size_t maxConcurrent = 3;
+constexpr std::size_t maxPending = 64;
+constexpr std::size_t maxShown = 256;
 // If the session bus does not come back within this time, the session is over.
 constexpr auto sessionIsOver = 60s;
 
@@ -234,7 +234,7 @@ void Desktop::enqueue(Message message) {
         return;
     }
     pending_.push_back(std::move(message));
-    if (pending_.size() > mostPending) {
+    if (pending_.size() > maxPending) {
         pending_.erase(pending_.begin());
         ++dropped_;
     }
@@ -253,7 +253,7 @@ void Desktop::pump() {
         askServer();
         return;
     }
-    if (pending_.size() > mostAtOnce && !sendings_.contains("summary")) {
+    if (pending_.size() > maxConcurrent && !sendings_.contains("summary")) {
         Message summary = summarise(std::exchange(pending_, {}), std::exchange(dropped_, 0));
         send(std::move(summary));
         return;
@@ -339,7 +339,7 @@ void Desktop::onShown(sd_bus_message* reply, Sending& sending) {
     check(sd_bus_message_read(reply, "u", &id), "the server's reply");
     if (const auto before = ids_.find(message.subject); before != ids_.end())
         shown_.erase(before->second);
-    if (shown_.size() >= mostShown) {
+    if (shown_.size() >= maxShown) {
         ids_.erase(shown_.begin()->second.subject);
         shown_.erase(shown_.begin());
     }

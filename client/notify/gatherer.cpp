@@ -12,8 +12,8 @@ bool Gatherer::add(const Notice& notice, core::WallTime now) {
         subject = Subject{};
     subject.last = now;
     subject.isNew = true;
-    if (subject.heard.size() < most)
-        subject.heard.push_back({notice, now});
+    if (subject.received.size() < maxNotices)
+        subject.received.push_back({notice, now});
     else
         ++subject.missing;
     return true;
@@ -23,7 +23,7 @@ std::vector<Message> Gatherer::take(core::WallTime now) {
     std::vector<Message> messages;
     for (auto& [key, subject] : subjects_) {
         if (subject.isNew)
-            messages.push_back(compose(key, subject.heard, subject.missing));
+            messages.push_back(compose(key, subject.received, subject.missing));
         subject.isNew = false;
     }
     std::erase_if(subjects_,

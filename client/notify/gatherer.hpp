@@ -20,7 +20,7 @@ class Gatherer {
     /// message.
     static constexpr std::chrono::seconds together{10};
     /// The number of notices stored for each subject. Further notices are only counted.
-    static constexpr std::size_t most = 64;
+    static constexpr std::size_t maxNotices = 64;
 
     /// `repeats`: a later message of a subject repeats the content of an earlier one, because it
     /// replaces that message.
@@ -36,7 +36,7 @@ class Gatherer {
 
   private:
     struct Subject {
-        std::vector<Heard> heard;
+        std::vector<ReceivedNotice> received;
         std::size_t missing = 0;
         core::WallTime last;
         bool isNew = true; ///< whether it has changed since the last call of take()

@@ -63,7 +63,7 @@ int Timer::run(sd_event_source* /*source*/, std::uint64_t /*when*/, void* timer)
 }
 
 std::chrono::milliseconds Backoff::next() {
-    return std::exchange(delay_, std::min(delay_ * 2, longest));
+    return std::exchange(delay_, std::min(delay_ * 2, maxDelay));
 }
 
 } // namespace genv::notify

@@ -53,7 +53,7 @@ class Backoff {
 
   private:
     static constexpr std::chrono::milliseconds first{250};
-    static constexpr std::chrono::milliseconds longest{30000};
+    static constexpr std::chrono::milliseconds maxDelay{30000};
     std::chrono::milliseconds delay_ = first;
 };
 

@@ -44,7 +44,8 @@ class Agent {
 
     Agent(bool repeats, Show show)
         : gatherer_(repeats), show_(std::move(show)), loop_(makeLoop()),
-          burst_(loop_.get(), [this] { tell(); }), link_(loop_.get(), [this](const Notice& notice) {
+          burst_(loop_.get(), [this] { showAll(); }),
+          link_(loop_.get(), [this](const Notice& notice) {
               if (gatherer_.add(notice, now()))
                   burst_.start(burst);
           }) {
@@ -83,7 +84,7 @@ class Agent {
         return 0;
     }
 
-    void tell() { show_(gatherer_.take(now())); }
+    void showAll() { show_(gatherer_.take(now())); }
 
     Gatherer gatherer_;
     Show show_;

@@ -23,7 +23,7 @@ namespace {
 using core::DeviceIndex;
 
 // The maximum number of lines in a summary.
-constexpr std::size_t mostLines = 8;
+constexpr std::size_t maxLines = 8;
 constexpr std::string_view rulePrefix = "rule:";
 
 std::uint64_t toNumber(std::string_view text) {
@@ -72,7 +72,7 @@ struct Group {
     std::string actor; ///< a user name
     std::map<DeviceIndex, std::string> devices;
     core::NamedProcesses processes;
-    Heard last;
+    ReceivedNotice last;
 
     [[nodiscard]] std::vector<DeviceIndex> indices() const {
         std::vector<DeviceIndex> result;
@@ -133,7 +133,7 @@ std::string adviceOn(std::string_view rule) {
     return "\"genvctl limits\" shows your limits";
 }
 
-std::string whoKnows(const Group& group, const char* next) {
+std::string adviceFor(const Group& group, const char* next) {
     if (group.reason == "admin")
         return fmt::format("Ask {} why; {}.", group.actor, next);
     if (group.isRule())
@@ -141,15 +141,15 @@ std::string whoKnows(const Group& group, const char* next) {
     return capitalised(next) + ".";
 }
 
-Part sayDetached(const Group& group) {
+Part describeDetached(const Group& group) {
     const auto indices = group.indices();
     const bool isLost = group.reason == "device-lost";
     Part part{isLost ? Urgency::Critical : Urgency::Normal,
               isLost ? "device.error" : "device.removed",
               fmt::format("{} {} {}", core::nameGpus(indices), indices.size() == 1 ? "was" : "were",
                           isLost ? "lost" : "taken away"),
-              core::sayChange(indices, false, group.reason, group.actor),
-              whoKnows(group, "\"genv attach\" attaches another"),
+              core::describeChange(indices, false, group.reason, group.actor),
+              adviceFor(group, "\"genv attach\" attaches another"),
               std::nullopt};
     if (!isLost) {
         part.action = Action{Action::Kind::AttachAgain, group.environment, {}, {}};
@@ -159,51 +159,51 @@ Part sayDetached(const Group& group) {
     return part;
 }
 
-Part sayAttached(const Group& group) {
+Part describeAttached(const Group& group) {
     const auto indices = group.indices();
-    return {
-        Urgency::Low,
-        "device.added",
-        fmt::format("{} {} attached", core::nameGpus(indices),
-                    indices.size() == 1 ? "was" : "were"),
-        core::sayChange(indices, true, group.reason.empty() ? "admin" : group.reason, group.actor),
-        {},
-        std::nullopt};
-}
-
-Part sayEnded(const Group& group) {
-    return {Urgency::Critical,
-            "x-genv.environment.ended",
-            fmt::format("Environment {} was ended", nameEnvironment(group.last.notice)),
-            core::sayEnd(group.reason, group.actor),
-            whoKnows(group, "\"genv activate\" starts another"),
+    return {Urgency::Low,
+            "device.added",
+            fmt::format("{} {} attached", core::nameGpus(indices),
+                        indices.size() == 1 ? "was" : "were"),
+            core::describeChange(indices, true, group.reason.empty() ? "admin" : group.reason,
+                                 group.actor),
+            {},
             std::nullopt};
 }
 
-Part sayTerminated(const Group& group) {
+Part describeEnded(const Group& group) {
+    return {Urgency::Critical,
+            "x-genv.environment.ended",
+            fmt::format("Environment {} was ended", nameEnvironment(group.last.notice)),
+            core::describeEnd(group.reason, group.actor),
+            adviceFor(group, "\"genv activate\" starts another"),
+            std::nullopt};
+}
+
+Part describeTerminated(const Group& group) {
     return {Urgency::Critical,
             "x-genv.process.terminated",
             capitalised(fmt::format("{} {} ended", core::nameProcesses(group.processes),
                                     group.processes.size() == 1 ? "was" : "were")),
-            core::sayTermination(group.processes, group.indices(), group.reason, group.actor),
+            core::describeTermination(group.processes, group.indices(), group.reason, group.actor),
             group.reason == "admin" ? fmt::format("Ask {} why.", group.actor)
             : group.isRule()        ? adviceOn(group.rule()) + "."
                                     : "",
             std::nullopt};
 }
 
-Part sayGranted(const Group& group) {
+Part describeGranted(const Group& group) {
     const auto indices = group.indices();
-    return {
-        Urgency::Normal,
-        "device.added",
-        fmt::format("{} {} yours", core::nameGpus(indices), indices.size() == 1 ? "is" : "are"),
-        core::sayGrant(indices, std::chrono::seconds(Details(group.last.notice).number("waited"))),
-        {},
-        std::nullopt};
+    return {Urgency::Normal,
+            "device.added",
+            fmt::format("{} {} yours", core::nameGpus(indices), indices.size() == 1 ? "is" : "are"),
+            core::describeGrant(indices,
+                                std::chrono::seconds(Details(group.last.notice).number("waited"))),
+            {},
+            std::nullopt};
 }
 
-Part sayOccupied(const Group& group) {
+Part describeOccupied(const Group& group) {
     const auto indices = group.indices();
     const std::string gpus = core::nameGpus(indices);
     const auto pids = group.pids();
@@ -222,59 +222,59 @@ Part sayOccupied(const Group& group) {
             std::nullopt};
 }
 
-Part sayLingering(const Group& group) {
+Part describeLingering(const Group& group) {
     const auto indices = group.indices();
     const std::string gpus = core::nameGpus(indices);
     return {Urgency::Normal,
             "device",
             fmt::format("{} {} still in use", gpus, indices.size() == 1 ? "is" : "are"),
-            core::sayLingering(indices, group.pids()),
+            core::describeLingering(indices, group.pids()),
             fmt::format("\"genvctl deactivate --id {} --kill\" ends them.",
                         core::escaped(group.environment)),
             std::nullopt};
 }
 
-Part sayExpiring(const Group& group) {
+Part describeExpiring(const Group& group) {
     return {Urgency::Normal,
             "x-genv.lease.ending",
             "A lease ends soon",
-            core::sayLeaseEnding(group.indices(), group.end()),
+            core::describeLeaseEnding(group.indices(), group.end()),
             {},
             Action{Action::Kind::Extend, group.environment, group.end(), {}}};
 }
 
-Part sayWarned(const Group& group) {
+Part describeWarned(const Group& group) {
     const Details details(group.last.notice);
     if (details.number("left") == 0) // the rule takes no action
         return {Urgency::Normal,
                 "x-genv.rule.warning",
                 fmt::format("The rule {} found a violation", core::escaped(details.text("rule"))),
-                core::sayWarning(details.text("message"), details.text("rule"), std::nullopt),
+                core::describeWarning(details.text("message"), details.text("rule"), std::nullopt),
                 adviceOn(details.text("rule")) + ".",
                 std::nullopt};
     return {Urgency::Normal,
             "x-genv.rule.warning",
             fmt::format("The rule {} acts soon", core::escaped(details.text("rule"))),
-            core::sayWarning(details.text("message"), details.text("rule"), group.end()),
+            core::describeWarning(details.text("message"), details.text("rule"), group.end()),
             fmt::format("If the violation ends before, the rule does nothing. {}.",
                         adviceOn(details.text("rule"))),
             std::nullopt};
 }
 
-Part sayMemory(const Group& group) {
+Part describeMemory(const Group& group) {
     const Details details(group.last.notice);
     const core::Bytes used{details.number("used")};
     const core::Bytes share{details.number("share")};
     return {Urgency::Normal,
             "x-genv.memory",
             used > share ? "GPU memory exceeds its share" : "GPU memory is nearly full",
-            core::sayMemory(details.device().index, used, share),
+            core::describeMemory(details.device().index, used, share),
             used > share ? "Use less memory: processes above the share may be ended."
                          : "Processes above the share may be ended.",
             std::nullopt};
 }
 
-Part sayHealth(const Group& group) {
+Part describeHealth(const Group& group) {
     const Details details(group.last.notice);
     const DeviceIndex index = details.device().index;
     const std::string health = details.text("health");
@@ -283,29 +283,29 @@ Part sayHealth(const Group& group) {
     return {isWell || isOld ? Urgency::Low : Urgency::Critical,
             isWell ? "device" : "device.error",
             fmt::format("GPU {} {}", index, isWell ? "is healthy again" : "is unhealthy"),
-            core::sayHealth(index, health),
+            core::describeHealth(index, health),
             isWell || isOld ? "" : "Save your work; \"genv attach\" attaches another.",
             std::nullopt};
 }
 
-Part sayShared(const Group& group) {
+Part describeSharing(const Group& group) {
     const Details details(group.last.notice);
     const DeviceIndex index = details.device().index;
     return {Urgency::Low,
             "x-genv.device.shared",
             fmt::format("GPU {} is now shared", index),
-            core::sayShared(index, details.text("by"), group.actor),
+            core::describeSharing(index, details.text("by"), group.actor),
             "Take turns with \"genv lock COMMAND\".",
             std::nullopt};
 }
 
-Part sayRefused(const Group& group) {
+Part describeRefused(const Group& group) {
     const Details details(group.last.notice);
     const DeviceIndex index = details.device().index;
     return {Urgency::Normal,
             "device.error",
             fmt::format("You do not hold GPU {}", index),
-            fmt::format("{}; {}", core::sayRefusedOpen(index, group.processes),
+            fmt::format("{}; {}", core::describeRefusedOpen(index, group.processes),
                         core::adviseOnRefusedOpen(index, details.has(heldByOthers))),
             {},
             std::nullopt};
@@ -313,24 +313,24 @@ Part sayRefused(const Group& group) {
 
 struct Kind {
     std::string_view name;
-    Part (*say)(const Group&);
+    Part (*describe)(const Group&);
     bool isGathered; ///< notices with one cause become one sentence
 };
 
 constexpr std::array kinds{
-    Kind{"ended", &sayEnded, true},
-    Kind{"detached", &sayDetached, true},
-    Kind{"process-terminated", &sayTerminated, true},
-    Kind{"attached", &sayAttached, true},
-    Kind{"granted", &sayGranted, true},
-    Kind{"device-occupied", &sayOccupied, true},
-    Kind{"lingering", &sayLingering, true},
-    Kind{"expiring", &sayExpiring, true},
-    Kind{"device-health", &sayHealth, false},
-    Kind{"warning", &sayWarned, false},
-    Kind{"memory", &sayMemory, false},
-    Kind{"over-subscribed", &sayShared, false},
-    Kind{"open-refused", &sayRefused, false},
+    Kind{"ended", &describeEnded, true},
+    Kind{"detached", &describeDetached, true},
+    Kind{"process-terminated", &describeTerminated, true},
+    Kind{"attached", &describeAttached, true},
+    Kind{"granted", &describeGranted, true},
+    Kind{"device-occupied", &describeOccupied, true},
+    Kind{"lingering", &describeLingering, true},
+    Kind{"expiring", &describeExpiring, true},
+    Kind{"device-health", &describeHealth, false},
+    Kind{"warning", &describeWarned, false},
+    Kind{"memory", &describeMemory, false},
+    Kind{"over-subscribed", &describeSharing, false},
+    Kind{"open-refused", &describeRefused, false},
 };
 
 const Kind* findKind(std::string_view name) {
@@ -364,9 +364,9 @@ std::string actorName(const Details& details) {
                        userName(static_cast<std::uint32_t>(details.number("actor-login"))));
 }
 
-std::vector<Group> grouped(const std::vector<Heard>& heard) {
+std::vector<Group> grouped(const std::vector<ReceivedNotice>& received) {
     std::vector<Group> groups;
-    for (const Heard& each : heard) {
+    for (const ReceivedNotice& each : received) {
         const Details details(each.notice);
         const std::string actor = actorName(details);
         auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) {
@@ -435,14 +435,15 @@ std::optional<std::string> subjectOf(const Notice& notice) {
     return notice.environment + ' ' + cause;
 }
 
-Message compose(const std::string& subject, const std::vector<Heard>& heard, std::size_t missing) {
-    std::vector<Group> groups = grouped(heard);
+Message compose(const std::string& subject, const std::vector<ReceivedNotice>& received,
+                std::size_t missing) {
+    std::vector<Group> groups = grouped(received);
     dropRepetitions(groups);
     Message message;
     message.subject = subject;
     bool isFirst = true;
     for (const Group& group : groups) {
-        Part part = findKind(group.kind)->say(group);
+        Part part = findKind(group.kind)->describe(group);
         const bool isAlone = group.environment.empty() || group.kind == "warning";
         std::string sentence = isFirst && !isAlone
                                    ? fmt::format("Environment {}: {}",
@@ -475,8 +476,8 @@ Message joined(const Message& older, Message newer) {
         if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end())
             sentences.push_back(std::move(sentence));
     }
-    if (sentences.size() > mostLines)
-        sentences.erase(sentences.begin(), sentences.end() - mostLines);
+    if (sentences.size() > maxLines)
+        sentences.erase(sentences.begin(), sentences.end() - maxLines);
     newer.sentences = std::move(sentences);
     newer.urgency = std::max(newer.urgency, older.urgency);
     return newer;
@@ -490,7 +491,7 @@ Message summarise(const std::vector<Message>& messages, std::size_t missing) {
     summary.title = fmt::format("{} messages about your GPUs", messages.size() + missing);
     for (const Message& message : messages) {
         summary.urgency = std::max(summary.urgency, message.urgency);
-        if (summary.sentences.size() < mostLines && !message.sentences.empty())
+        if (summary.sentences.size() < maxLines && !message.sentences.empty())
             summary.sentences.push_back(message.sentences.front());
     }
     const std::size_t others = messages.size() + missing - summary.sentences.size();

@@ -45,7 +45,7 @@ struct Message {
 };
 
 /// A notice and the time of its arrival.
-struct Heard {
+struct ReceivedNotice {
     Notice notice;
     core::WallTime when;
 };
@@ -61,7 +61,8 @@ std::optional<std::string> subjectOf(const Notice& notice);
 /// Returns a message with the content of all these notices. They have the same subject, are ordered
 /// oldest first, and are at least one. `missing` is the number of further notices that were not
 /// stored.
-Message compose(const std::string& subject, const std::vector<Heard>& heard, std::size_t missing);
+Message compose(const std::string& subject, const std::vector<ReceivedNotice>& received,
+                std::size_t missing);
 
 /// Returns one message in place of many, and of `missing` more that are no longer known.
 Message summarise(const std::vector<Message>& messages, std::size_t missing);

@@ -10,8 +10,8 @@
 
 namespace genv::notify {
 
-ServiceLink::ServiceLink(sd_event* loop, std::function<void(const Notice&)> heard)
-    : heard_(std::move(heard)), retry_(loop, [this] { connectOrRetry(); }) {}
+ServiceLink::ServiceLink(sd_event* loop, std::function<void(const Notice&)> handler)
+    : handler_(std::move(handler)), retry_(loop, [this] { connectOrRetry(); }) {}
 
 void ServiceLink::connect() {
     Client client;
@@ -41,11 +41,11 @@ bool ServiceLink::wait(int descriptor) {
         const auto first = client_->nextNotice(descriptor);
         if (!first)
             return true;
-        hear(*first);
+        onNotice(*first);
         // Notices that have arrived by now belong to one burst, even if this process reads them
         // late.
         for (const Notice& notice : client_->takeNotices())
-            hear(notice);
+            onNotice(notice);
     } catch (const Error& error) {
         client_.reset();
         if (!std::exchange(isLost_, true))
@@ -57,7 +57,7 @@ bool ServiceLink::wait(int descriptor) {
 }
 
 // The advice depends on the present holders of the GPU.
-void ServiceLink::hear(Notice notice) {
+void ServiceLink::onNotice(Notice notice) {
     const auto device = notice.details.find("device");
     if (notice.kind == "open-refused" && device != notice.details.end()) {
         try {
@@ -68,7 +68,7 @@ void ServiceLink::hear(Notice notice) {
         } catch (const Error&) { // NOLINT(bugprone-empty-catch): the usual advice is given then
         }
     }
-    heard_(notice);
+    handler_(notice);
 }
 
 } // namespace genv::notify

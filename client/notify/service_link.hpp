@@ -14,9 +14,9 @@ namespace genv::notify {
 
 class ServiceLink {
   public:
-    /// Passes the service's notices for the user of this process to `heard`. The loop must outlive
-    /// this object.
-    ServiceLink(sd_event* loop, std::function<void(const Notice&)> heard);
+    /// Passes the service's notices for the user of this process to `handler`. The loop must
+    /// outlive this object.
+    ServiceLink(sd_event* loop, std::function<void(const Notice&)> handler);
 
     /// Connects. Throws genv::Error if there is no bus.
     void connect();
@@ -27,9 +27,9 @@ class ServiceLink {
     bool wait(int descriptor);
 
   private:
-    void hear(Notice notice);
+    void onNotice(Notice notice);
 
-    std::function<void(const Notice&)> heard_;
+    std::function<void(const Notice&)> handler_;
     std::optional<Client> client_;
     Backoff backoff_;
     bool isLost_ = false; ///< whether the loss of the connection was reported

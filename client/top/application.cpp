@@ -124,7 +124,7 @@ class Application {
         isLent_ = true;
         fmt::print("genv top: {}\n", safe(message.reason, choice_.charset));
         std::fflush(stdout);
-        message.left->set_value();
+        message.released->set_value();
     }
     void take(TerminalReturnedMessage& /*message*/) {
         isLent_ = false;
@@ -166,13 +166,13 @@ class Application {
         waits_.stop();
         collector_.stop();
         const auto deadline = std::chrono::steady_clock::now() + endDeadline;
-        const auto left = [&] {
+        const auto remaining = [&] {
             return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(
                                 deadline - std::chrono::steady_clock::now()),
                             std::chrono::milliseconds{0});
         };
-        if (!actions_.endsWithin(left()) || !waits_.endsWithin(left()) ||
-            !collector_.endsWithin(left()))
+        if (!actions_.endsWithin(remaining()) || !waits_.endsWithin(remaining()) ||
+            !collector_.endsWithin(remaining()))
             std::_Exit(EXIT_SUCCESS); // a call that hangs ends with the process
     }
 

@@ -29,22 +29,22 @@ Column* leastImportant(std::vector<Column>& columns) {
 
 // Each of one kind gets its part of what is left, in proportion to what it could still use. Returns
 // what is left then.
-std::size_t growColumns(std::vector<Column>& columns, std::size_t left, bool graphs) {
+std::size_t growColumns(std::vector<Column>& columns, std::size_t remaining, bool graphs) {
     std::size_t wanted = 0;
     for (const Column& column : columns) {
         if (column.width > 0 && column.isGraph == graphs)
-            wanted += column.most - column.width;
+            wanted += column.maxWidth - column.width;
     }
     for (Column& column : columns) {
         if (column.width == 0 || column.isGraph != graphs || wanted == 0)
             continue;
-        const std::size_t more = column.most - column.width;
-        const std::size_t given = std::min(more, more * std::min(left, wanted) / wanted);
+        const std::size_t more = column.maxWidth - column.width;
+        const std::size_t given = std::min(more, more * std::min(remaining, wanted) / wanted);
         wanted -= more;
-        left -= given;
+        remaining -= given;
         column.width += given;
     }
-    return left;
+    return remaining;
 }
 
 } // namespace
@@ -52,7 +52,7 @@ std::size_t growColumns(std::vector<Column>& columns, std::size_t left, bool gra
 void fitColumns(std::vector<Column>& columns, std::size_t width) {
     for (Column& column : columns) {
         column.width = column.least;
-        column.most = std::max(column.most, column.least);
+        column.maxWidth = std::max(column.maxWidth, column.least);
     }
     while (leastWidth(columns) > width) {
         Column* column = leastImportant(columns);
@@ -60,8 +60,8 @@ void fitColumns(std::vector<Column>& columns, std::size_t width) {
             return;
         column->width = 0;
     }
-    const std::size_t left = growColumns(columns, width - leastWidth(columns), false);
-    growColumns(columns, left, true);
+    const std::size_t remaining = growColumns(columns, width - leastWidth(columns), false);
+    growColumns(columns, remaining, true);
 }
 
 Line joinCells(const std::vector<Column>& columns, std::vector<Line> cells) {

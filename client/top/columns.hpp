@@ -12,15 +12,15 @@ namespace genv::top {
 
 struct Column {
     std::string_view title;
-    std::size_t least = 1; ///< with fewer cells it is left out; 0: in any case
-    std::size_t most = 1;  ///< more cells than this are of no use
-    int importance = 0;    ///< the least important ones go first
+    std::size_t least = 1;    ///< with fewer cells it is left out; 0: in any case
+    std::size_t maxWidth = 1; ///< more cells than this are of no use
+    int importance = 0;       ///< the least important ones go first
     Align align = Align::Left;
     bool isGraph = false;  ///< it grows with what texts leave
     std::size_t width = 0; ///< set by fitColumns(); 0: it is left out
 };
 
-/// Gives each column its width. The last column takes no more than `most` either.
+/// Gives each column its width. The last column takes no more than `maxWidth` either.
 void fitColumns(std::vector<Column>& columns, std::size_t width);
 
 /// Puts cells together with a space between them; a cell of a column that is left out is dropped.

@@ -14,10 +14,10 @@ namespace genv::top {
 namespace {
 
 constexpr std::ptrdiff_t pageOfRows = 10;
-constexpr std::size_t longestInput = 128; // bytes
+constexpr std::size_t maxInputSize = 128; // bytes
 
 void appendCharacter(std::string& text, char32_t character) {
-    if (text.size() >= longestInput)
+    if (text.size() >= maxInputSize)
         return;
     const auto add = [&](char32_t bits) { text += static_cast<char>(bits); };
     if (character < 0x80) {

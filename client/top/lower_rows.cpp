@@ -47,11 +47,11 @@ std::string environmentText(const Frame& frame, const std::string& id) {
 }
 
 template <typename Row, typename Text>
-std::size_t widest(const std::vector<const Row*>& rows, std::size_t least, std::size_t most,
+std::size_t widest(const std::vector<const Row*>& rows, std::size_t least, std::size_t max,
                    Charset charset, Text text) {
     for (const Row* row : rows)
         least = std::max(least, cellsOf(safe(text(*row), charset), charset));
-    return std::min(least, most);
+    return std::min(least, max);
 }
 
 std::string gpuList(const Process& process) {
@@ -64,8 +64,8 @@ ProcessTable::ProcessTable(const Frame& frame, const View& view, const Choice& c
                            std::size_t width)
     : frame_(frame), charset_(choice.charset) {
     const auto& processes = view.processes;
-    const auto of = [&](std::size_t least, std::size_t most, auto text) {
-        return widest(processes, least, most, charset_, text);
+    const auto of = [&](std::size_t least, std::size_t max, auto text) {
+        return widest(processes, least, max, charset_, text);
     };
     const std::size_t gpus = of(3, 12, gpuList);
     const std::size_t user = of(6, 20, [](const Process& process) { return process.user; });
@@ -108,8 +108,8 @@ QueueTable::QueueTable(const Frame& frame, const View& view, const Choice& choic
                        std::size_t width)
     : frame_(frame), charset_(choice.charset) {
     const auto& waiters = view.waiters;
-    const auto of = [&](std::size_t least, std::size_t most, auto text) {
-        return widest(waiters, least, most, charset_, text);
+    const auto of = [&](std::size_t least, std::size_t max, auto text) {
+        return widest(waiters, least, max, charset_, text);
     };
     const std::size_t user = of(6, 20, [](const Waiter& waiter) { return waiter.user; });
     const std::size_t wanted = of(5, 12, [](const Waiter& waiter) { return waiter.wanted; });

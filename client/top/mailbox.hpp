@@ -26,7 +26,7 @@ struct NewsMessage {
 /// A password is about to be asked for: the terminal is to be left. The promise is kept once it is.
 struct TerminalWantedMessage {
     std::string reason; ///< as it came
-    std::shared_ptr<std::promise<void>> left;
+    std::shared_ptr<std::promise<void>> released;
 };
 /// The terminal is not wanted any more.
 struct TerminalReturnedMessage {};

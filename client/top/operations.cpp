@@ -20,10 +20,10 @@ namespace {
 class TerminalLoan {
   public:
     TerminalLoan(Mailbox& mailbox, std::string reason) : mailbox_(mailbox) {
-        auto left = std::make_shared<std::promise<void>>();
-        std::future<void> isLeft = left->get_future();
-        mailbox_.post(TerminalWantedMessage{std::move(reason), std::move(left)});
-        isLeft.get(); // throws where the program ends instead
+        auto released = std::make_shared<std::promise<void>>();
+        std::future<void> isReleased = released->get_future();
+        mailbox_.post(TerminalWantedMessage{std::move(reason), std::move(released)});
+        isReleased.get(); // throws where the program ends instead
     }
     TerminalLoan(const TerminalLoan&) = delete;
     TerminalLoan& operator=(const TerminalLoan&) = delete;
@@ -43,10 +43,10 @@ void Operations::carryOut(const Request& request) {
     try {
         std::string done = std::visit([&](const auto& which) { return perform(which); }, request);
         if (!done.empty())
-            say(std::move(done), false);
+            postNews(std::move(done), false);
     } catch (const Error& error) {
         const ctl::Failure failure = link_.explain(error);
-        say(failure.what(), true);
+        postNews(failure.what(), true);
         if (failure.status() == ctl::ExitStatus::NoService)
             link_.drop();
     } catch (const std::future_error&) {
@@ -54,7 +54,7 @@ void Operations::carryOut(const Request& request) {
     }
 }
 
-void Operations::say(std::string text, bool isBad) {
+void Operations::postNews(std::string text, bool isBad) {
     mailbox_.post(NewsMessage{std::move(text), isBad});
 }
 
@@ -116,7 +116,8 @@ std::string Operations::perform(const WaitRequest& request) {
     bool hasWaited = false;
     const Waiting waiting = Waiting().setStopDescriptor(stop_).setChanged([&] {
         if (!std::exchange(hasWaited, true))
-            say(fmt::format("{} waits in the queue as long as genv top runs", request.environment),
+            postNews(
+                fmt::format("{} waits in the queue as long as genv top runs", request.environment),
                 false);
     });
     attached = client.attach(request.environment, options, waiting);

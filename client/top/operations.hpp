@@ -32,7 +32,7 @@ class Operations {
   private:
     /// At first without a question; only where that is not enough the terminal is left for one.
     void authorised(const std::string& what, const std::function<void(Client&)>& call);
-    void say(std::string text, bool isBad);
+    void postNews(std::string text, bool isBad);
 
     Mailbox& mailbox_;
     ServiceLink link_;

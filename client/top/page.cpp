@@ -39,11 +39,11 @@ Heights heightsFor(const View& view, std::size_t room) {
     heights.processes =
         std::min(want.processes, few(std::max<std::size_t>(rest / 3, rest < 8 ? 0 : 3)));
     heights.gpus = std::min(want.gpus, rest - heights.processes);
-    std::size_t left = rest - heights.processes - heights.gpus;
-    const std::size_t more = std::min(left, want.processes - heights.processes);
+    std::size_t remaining = rest - heights.processes - heights.gpus;
+    const std::size_t more = std::min(remaining, want.processes - heights.processes);
     heights.processes += more;
-    left -= more;
-    heights.waiters = few(heights.waiters + std::min(left, want.waiters - heights.waiters));
+    remaining -= more;
+    heights.waiters = few(heights.waiters + std::min(remaining, want.waiters - heights.waiters));
     return heights;
 }
 

@@ -17,7 +17,7 @@ namespace genv::top {
 
 namespace {
 
-void tell(Choice& choice, std::string text) {
+void showError(Choice& choice, std::string text) {
     choice.message = std::move(text);
     choice.isBadNews = true;
 }
@@ -32,7 +32,7 @@ const Row* selectedRow(const std::vector<Row>& rows, const Choice& choice) {
 const Gpu* selectedGpu(Choice& choice, const Frame& frame) {
     const Gpu* gpu = selectedRow(frame.gpus, choice);
     if (gpu == nullptr)
-        tell(choice, "Select a GPU first");
+        showError(choice, "Select a GPU first");
     return gpu;
 }
 
@@ -43,7 +43,7 @@ std::string quoted(const Choice& choice, std::string_view foreign) {
 // The environment that is offered: the one that this shell is in, else the oldest.
 const OwnEnvironment* ownEnvironment(Choice& choice, const Frame& frame) {
     if (frame.own.empty()) {
-        tell(choice, "You have no environment: start one with \"genv activate\"");
+        showError(choice, "You have no environment: start one with \"genv activate\"");
         return nullptr;
     }
     const auto active = std::ranges::find_if(frame.own, &OwnEnvironment::isActive);
@@ -61,7 +61,7 @@ void askToDetach(Choice& choice, const Frame& frame) {
         return;
     const Holder* holder = firstHolder(frame, *gpu);
     if (holder == nullptr)
-        return tell(choice, fmt::format("GPU {} is attached to no environment", gpu->index));
+        return showError(choice, fmt::format("GPU {} is attached to no environment", gpu->index));
     const DetachRequest request{holder->environment, gpu->index};
     if (gpu->holders.size() == 1)
         choice.prompt = {Prompt::Kind::Confirm, detachQuestion(choice, *gpu, *holder), "", request};
@@ -74,9 +74,9 @@ void askToDetach(Choice& choice, const Frame& frame) {
 void askToTerminate(Choice& choice, const Frame& frame) {
     const Process* process = selectedRow(frame.processes, choice);
     if (process == nullptr)
-        return tell(choice, "Select a process first");
+        return showError(choice, "Select a process first");
     if (!choice.mayTerminate)
-        return tell(choice, "GENV_TERMINATE_PROCESSES=0 forbids ending processes");
+        return showError(choice, "GENV_TERMINATE_PROCESSES=0 forbids ending processes");
     choice.prompt = {Prompt::Kind::Confirm,
                      fmt::format("Terminate process {} ({}) of {}?", process->pid,
                                  quoted(choice, process->program), quoted(choice, process->user)),
@@ -89,9 +89,9 @@ void askToExtend(Choice& choice, const Frame& frame) {
         return;
     const Holder* holder = firstHolder(frame, *gpu);
     if (holder == nullptr)
-        return tell(choice, fmt::format("GPU {} is attached to no environment", gpu->index));
+        return showError(choice, fmt::format("GPU {} is attached to no environment", gpu->index));
     if (!holder->expires)
-        return tell(choice, fmt::format("GPU {} has no lease to extend", gpu->index));
+        return showError(choice, fmt::format("GPU {} has no lease to extend", gpu->index));
     choice.prompt = {Prompt::Kind::Time,
                      fmt::format("Extend the lease of {} to this long from now:",
                                  quoted(choice, holder->environment)),
@@ -107,9 +107,9 @@ void askToAttach(Choice& choice, const Frame& frame) {
     if (gpu == nullptr)
         return;
     if (!gpu->holders.empty())
-        return tell(choice,
-                    fmt::format("GPU {} is held by {}: wait for a GPU with \"w\"", gpu->index,
-                                quoted(choice, firstHolder(frame, *gpu)->user)));
+        return showError(choice,
+                         fmt::format("GPU {} is held by {}: wait for a GPU with \"w\"", gpu->index,
+                                     quoted(choice, firstHolder(frame, *gpu)->user)));
     const OwnEnvironment* own = ownEnvironment(choice, frame);
     if (own == nullptr)
         return;
@@ -134,7 +134,7 @@ void askToLeave(Choice& choice, const Frame& frame) {
     if (waiter == nullptr) {
         const auto isMine = [&](const Waiter& w) { return w.uid == frame.uid; };
         if (std::ranges::count_if(frame.waiters, isMine) != 1)
-            return tell(choice, "Select a row of the queue first");
+            return showError(choice, "Select a row of the queue first");
         waiter = &*std::ranges::find_if(frame.waiters, isMine);
     }
     choice.prompt = {Prompt::Kind::Confirm,
@@ -173,8 +173,8 @@ std::optional<Request> answerEnvironment(Choice& choice, Prompt prompt) {
 std::optional<Request> answerCount(Choice& choice, const Frame& frame, Prompt prompt) {
     const auto count = parseCount(prompt.input);
     if (!count) {
-        tell(choice, fmt::format("Invalid number \"{}\": expected 1 or more",
-                                 quoted(choice, prompt.input)));
+        showError(choice, fmt::format("Invalid number \"{}\": expected 1 or more",
+                                      quoted(choice, prompt.input)));
         return std::nullopt;
     }
     auto& wait = std::get<WaitRequest>(prompt.request);
@@ -193,7 +193,7 @@ std::optional<Request> answerTime(Choice& choice, Prompt prompt) {
             std::chrono::ceil<std::chrono::seconds>(span);
         return prompt.request;
     } catch (const core::Error& error) {
-        tell(choice, quoted(choice, error.what()));
+        showError(choice, quoted(choice, error.what()));
         return std::nullopt;
     }
 }
@@ -205,9 +205,9 @@ void beginPrompt(Choice& choice, const Frame& frame, char32_t letter) {
     if (letters.find(letter) == std::u32string_view::npos)
         return;
     if (choice.isReadOnly)
-        return tell(choice, "--readonly shows only; nothing is changed");
+        return showError(choice, "--readonly shows only; nothing is changed");
     if (frame.isCluster)
-        return tell(choice, "On a cluster use genvctl: run, activate, extend and deactivate");
+        return showError(choice, "On a cluster use genvctl: run, activate, extend and deactivate");
     switch (letter) {
     case 'd':
         return askToDetach(choice, frame);

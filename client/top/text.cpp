@@ -125,17 +125,17 @@ Line cutLine(const Line& line, std::size_t width, Charset charset) {
     if (cellsOf(line, charset) <= width)
         return line;
     Line result;
-    std::size_t left = width;
+    std::size_t remaining = width;
     for (const Span& span : line) {
         const std::size_t cells = cellsOf(span.text, charset);
         const bool isLast = &span == &line.back();
-        if (cells > left || (cells == left && !isLast)) {
+        if (cells > remaining || (cells == remaining && !isLast)) {
             // The mark stands in the last cell also where a piece ends there.
-            result.push_back({cut(span.text + " ", left, charset), span.style});
+            result.push_back({cut(span.text + " ", remaining, charset), span.style});
             break;
         }
         result.push_back(span);
-        left -= cells;
+        remaining -= cells;
     }
     return result;
 }

@@ -37,12 +37,12 @@ class Alarm {
     }
 
     void set(Clock::time_point when) {
-        const auto left =
+        const auto remaining =
             std::max<std::chrono::nanoseconds>(when - Clock::now(), std::chrono::nanoseconds{1});
-        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(remaining);
         itimerspec time{};
         time.it_value.tv_sec = seconds.count();
-        time.it_value.tv_nsec = static_cast<long>((left - seconds).count());
+        time.it_value.tv_nsec = static_cast<long>((remaining - seconds).count());
         timerfd_settime(timer_.get(), 0, &time, nullptr);
     }
     [[nodiscard]] int descriptor() const noexcept { return both_.get(); }

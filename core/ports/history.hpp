@@ -21,7 +21,7 @@ namespace genv::core {
 
 /// Selects events: those between two moments that match all given fields.
 struct HistoryQuery {
-    static constexpr std::size_t mostRows = 10'000;
+    static constexpr std::size_t maxRows = 10'000;
 
     WallTime since{};
     WallTime until{};
@@ -29,7 +29,7 @@ struct HistoryQuery {
     std::optional<std::string> environment; ///< id
     std::optional<std::string> device;      ///< UUID
     std::vector<std::string> kinds;         ///< of History::kinds(); empty: all
-    std::size_t limit = mostRows;           ///< maximum number of rows; the oldest are returned
+    std::size_t limit = maxRows;            ///< maximum number of rows; the oldest are returned
     std::string after; ///< cursor of an earlier event: only later events are returned
 
     friend bool operator==(const HistoryQuery&, const HistoryQuery&) = default;

@@ -22,8 +22,8 @@ class Kernels {
     /// file of this kernel (kernel-<id>.json as the last part of an argument). If the calling
     /// process `asking` was started with it, it is the kernel; 0 is none. `answer` is always
     /// called, and never before this returns. A search waits for at most one search of each other
-    /// `asker`.
-    virtual void find(Uid asker, Uid owner, const std::string& kernel, Pid asking,
+    /// `requester`.
+    virtual void find(Uid requester, Uid owner, const std::string& kernel, Pid asking,
                       std::function<void(Found)> answer) = 0;
 };
 

@@ -89,13 +89,13 @@ class Processes {
 
     /// Holds a process immediately, with the errors of hold(), and calls back once it was read. The
     /// reply may be Error(NoSuchProcess), Error(Timeout) for a process that cannot be read, or
-    /// Error(LimitsExceeded). A read waits for at most one read of each other `asker`. The exit is
-    /// reported through onExit() once the pin exists, never before the reply.
-    virtual void pin(Pid pid, Uid asker, PinAnswer answer) = 0;
+    /// Error(LimitsExceeded). A read waits for at most one read of each other `requester`. The exit
+    /// is reported through onExit() once the pin exists, never before the reply.
+    virtual void pin(Pid pid, Uid requester, PinAnswer answer) = 0;
 
     /// Pins the process of a descriptor from pidfd_open(2); the caller keeps the descriptor. Throws
     /// Error(InvalidArgs) for any other descriptor, including one of a thread.
-    virtual void pinDescriptor(int pidfd, Uid asker, PinAnswer answer) = 0;
+    virtual void pinDescriptor(int pidfd, Uid requester, PinAnswer answer) = 0;
 
     /// Pins previously known processes, in the same order; null for each that is gone. A process
     /// that cannot be read immediately is assumed to be the expected one and verified later: if it
@@ -109,14 +109,14 @@ class Processes {
 
     /// Returns a process and its ancestors at present. Only pinned ones are guaranteed to have a
     /// start time. May call back before this returns; the errors are those of pin().
-    virtual void lineage(Pid pid, Uid asker, LineageAnswer answer) = 0;
+    virtual void lineage(Pid pid, Uid requester, LineageAnswer answer) = 0;
 
     /// Returns the Slurm job whose cgroup a process is in. The errors are those of pin().
-    virtual void slurmCgroup(Pid pid, Uid asker, CgroupAnswer answer) = 0;
+    virtual void slurmCgroup(Pid pid, Uid requester, CgroupAnswer answer) = 0;
 
     /// Returns the user who logged in to the session of a process; unset if there is none. The
     /// errors are those of pin().
-    virtual void loginUser(Pid pid, Uid asker, LoginAnswer answer) = 0;
+    virtual void loginUser(Pid pid, Uid requester, LoginAnswer answer) = 0;
 
     /// Sets the listener for the exit of pinned processes. It is called from the loop.
     virtual void onExit(std::function<void(const ProcessIdentity&)> listener) = 0;

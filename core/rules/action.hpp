@@ -41,12 +41,12 @@ std::string_view nameOf(EnforcementAction::Kind kind);
 enum class Mood { Does, Would };
 
 /// Sentences for Terminate, Detach, End, Cancel and Requeue.
-std::string sayTerminating(Mood mood, Pid pid, const std::optional<EnvironmentId>& environment,
-                           const std::vector<DeviceIndex>& devices);
-std::string sayDetaching(Mood mood, const EnvironmentId& environment, const std::string& user,
-                         DeviceIndex device);
-std::string sayEnding(Mood mood, const EnvironmentId& environment, const std::string& user);
-std::string sayCancelling(Mood mood, SlurmJobId job, const std::string& user);
-std::string sayRequeueing(Mood mood, SlurmJobId job, const std::string& user);
+std::string describeTerminating(Mood mood, Pid pid, const std::optional<EnvironmentId>& environment,
+                                const std::vector<DeviceIndex>& devices);
+std::string describeDetaching(Mood mood, const EnvironmentId& environment, const std::string& user,
+                              DeviceIndex device);
+std::string describeEnding(Mood mood, const EnvironmentId& environment, const std::string& user);
+std::string describeCancelling(Mood mood, SlurmJobId job, const std::string& user);
+std::string describeRequeueing(Mood mood, SlurmJobId job, const std::string& user);
 
 } // namespace genv::core

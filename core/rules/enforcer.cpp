@@ -15,7 +15,7 @@ namespace genv::core {
 namespace {
 
 constexpr std::chrono::minutes askAgainAfter{5};
-constexpr std::size_t longestReason = 512;
+constexpr std::size_t maxReasonLength = 512;
 
 std::set<Uid> usersOf(const Ledger& ledger, const Observation& observation) {
     std::set<Uid> uids;
@@ -69,31 +69,31 @@ std::string_view nameOf(EnforcementAction::Kind kind) {
     return "failed";
 }
 
-std::string sayTerminating(Mood mood, Pid pid, const std::optional<EnvironmentId>& environment,
-                           const std::vector<DeviceIndex>& devices) {
+std::string describeTerminating(Mood mood, Pid pid, const std::optional<EnvironmentId>& environment,
+                                const std::vector<DeviceIndex>& devices) {
     return fmt::format("{} process {} from environment {} that is running on GPU(s) {}",
                        mood == Mood::Does ? "Terminating" : "Would terminate", pid,
                        environment.value_or("N/A"), fmt::join(devices, ","));
 }
 
-std::string sayDetaching(Mood mood, const EnvironmentId& environment, const std::string& user,
-                         DeviceIndex device) {
+std::string describeDetaching(Mood mood, const EnvironmentId& environment, const std::string& user,
+                              DeviceIndex device) {
     return fmt::format("{} environment {} of user {} from device {}",
                        mood == Mood::Does ? "Detaching" : "Would detach", environment, user,
                        device);
 }
 
-std::string sayEnding(Mood mood, const EnvironmentId& environment, const std::string& user) {
+std::string describeEnding(Mood mood, const EnvironmentId& environment, const std::string& user) {
     return fmt::format("{} environment {} of user {}", mood == Mood::Does ? "Ending" : "Would end",
                        environment, user);
 }
 
-std::string sayCancelling(Mood mood, SlurmJobId job, const std::string& user) {
+std::string describeCancelling(Mood mood, SlurmJobId job, const std::string& user) {
     return fmt::format("{} Slurm job {} of user {}",
                        mood == Mood::Does ? "Cancelling" : "Would cancel", job, user);
 }
 
-std::string sayRequeueing(Mood mood, SlurmJobId job, const std::string& user) {
+std::string describeRequeueing(Mood mood, SlurmJobId job, const std::string& user) {
     return fmt::format("{} Slurm job {} of user {}",
                        mood == Mood::Does ? "Requeueing" : "Would requeue", job, user);
 }
@@ -253,9 +253,9 @@ std::vector<Finding> Enforcer::dueFindings(std::vector<Finding> findings,
     return due;
 }
 
-void Enforcer::warn(const Finding& finding, std::chrono::milliseconds left) const {
-    parts_.events.tell(RuleWarning{finding.user, finding.environment,
-                                   std::string(nameOf(finding.rule)), finding.message, left});
+void Enforcer::warn(const Finding& finding, std::chrono::milliseconds remaining) const {
+    parts_.events.emit(RuleWarning{finding.user, finding.environment,
+                                   std::string(nameOf(finding.rule)), finding.message, remaining});
 }
 
 void Enforcer::carryOut(const std::vector<Finding>& findings, const std::shared_ptr<Round>& round) {
@@ -303,7 +303,7 @@ void Enforcer::end(const Ending& ending, const Decision& decision,
     EnforcementAction action{
         EnforcementAction::Kind::Terminate,
         ruleOf(decision),
-        sayTerminating(round->options.mood(), pid, ending.environment, indices),
+        describeTerminating(round->options.mood(), pid, ending.environment, indices),
         pid,
         ending.environment,
         nameOf(userOf(ending, decision), round->users),
@@ -334,8 +334,8 @@ void Enforcer::detach(const Detachment& detachment, const std::string& rule, con
         return;
     round.detachments.push_back({EnforcementAction::Kind::Detach,
                                  rule,
-                                 sayDetaching(round.options.mood(), environment->id,
-                                              environment->user, device->facts.index),
+                                 describeDetaching(round.options.mood(), environment->id,
+                                                   environment->user, device->facts.index),
                                  std::nullopt,
                                  environment->id,
                                  environment->user,
@@ -351,7 +351,7 @@ void Enforcer::endEnvironment(const EnvironmentId& id, const std::string& rule, 
         return;
     round.detachments.push_back({EnforcementAction::Kind::End,
                                  rule,
-                                 sayEnding(round.options.mood(), id, environment->user),
+                                 describeEnding(round.options.mood(), id, environment->user),
                                  std::nullopt,
                                  id,
                                  environment->user,
@@ -377,7 +377,8 @@ void Enforcer::endIdleJob(SlurmJobId job, const std::string& rule,
     EnforcementAction action{
         cancels ? EnforcementAction::Kind::Cancel : EnforcementAction::Kind::Requeue,
         rule,
-        (cancels ? sayCancelling : sayRequeueing)(round->options.mood(), job, environment->user),
+        (cancels ? describeCancelling : describeRequeueing)(round->options.mood(), job,
+                                                            environment->user),
         std::nullopt,
         id,
         environment->user,
@@ -397,7 +398,7 @@ void Enforcer::endIdleJob(SlurmJobId job, const std::string& rule,
         if (failure) {
             action.kind = EnforcementAction::Kind::Failed;
             action.message = fmt::format("[ERROR] Slurm did nothing about job {}: {}", job,
-                                         escaped(failure->reason, longestReason));
+                                         escaped(failure->reason, maxReasonLength));
             parts_.log.error("{}", action.message);
         }
         round->detachments.push_back(std::move(action));

@@ -103,7 +103,7 @@ class Enforcer {
     [[nodiscard]] std::vector<Finding> dueFindings(std::vector<Finding> findings,
                                                    const EnforcementOptions& options,
                                                    std::chrono::milliseconds grace);
-    void warn(const Finding& finding, std::chrono::milliseconds left) const;
+    void warn(const Finding& finding, std::chrono::milliseconds remaining) const;
     void carryOut(const std::vector<Finding>& findings, const std::shared_ptr<Round>& round);
     void carryOut(MatchedReport matched, const std::shared_ptr<Round>& round);
     void carryOut(const Consequences& consequences, const Decision& decision,

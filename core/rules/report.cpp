@@ -154,7 +154,7 @@ class Matching {
 } // namespace
 
 void requireReportLength(std::string_view text) {
-    if (text.size() > longestReport)
+    if (text.size() > maxReportSize)
         refuse("too long");
 }
 

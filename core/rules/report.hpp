@@ -16,7 +16,7 @@ namespace genv::core {
 
 /// The maximum length of a report, in bytes. It is checked before the caller is authorised. All
 /// other properties are only known after parsing, which is done only for authorised callers.
-inline constexpr std::size_t longestReport = std::size_t{4} << 20;
+inline constexpr std::size_t maxReportSize = std::size_t{4} << 20;
 
 /// Throws Error(InvalidArgs) for a report that exceeds this length.
 void requireReportLength(std::string_view json);

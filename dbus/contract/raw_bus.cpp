@@ -124,10 +124,10 @@ std::optional<Credentials> readCredentials(sd_bus_message* answer) {
     return hasUid ? std::optional(credentials) : std::nullopt;
 }
 
-int onCredentials(sd_bus_message* answer, void* told, sd_bus_error* /*error*/) {
+int onCredentials(sd_bus_message* answer, void* callback, sd_bus_error* /*error*/) {
     return guarded([&] {
         const bool isLate = sd_bus_message_is_method_error(answer, SD_BUS_ERROR_NO_REPLY) != 0;
-        (*static_cast<Bus::Told*>(told))(readCredentials(answer), isLate);
+        (*static_cast<Bus::CredentialsCallback*>(callback))(readCredentials(answer), isLate);
         return 0;
     });
 }
@@ -135,7 +135,7 @@ int onCredentials(sd_bus_message* answer, void* told, sd_bus_error* /*error*/) {
 /// Measures a call by iterating over its arguments.
 class Measurement {
   public:
-    Measurement(sd_bus_message* call, const CallSize& most) : call_(call), most_(most) {
+    Measurement(sd_bus_message* call, const CallSize& max) : call_(call), max_(max) {
         const char* path = sd_bus_message_get_path(call);
         size_.bytes = path != nullptr ? std::strlen(path) + 1 : 0;
     }
@@ -149,7 +149,7 @@ class Measurement {
 
   private:
     [[nodiscard]] bool isTooMuch() const {
-        return size_.values > most_.values || size_.bytes > most_.bytes;
+        return size_.values > max_.values || size_.bytes > max_.bytes;
     }
 
     // These return whether to continue.
@@ -200,7 +200,7 @@ class Measurement {
     }
 
     sd_bus_message* call_;
-    const CallSize& most_;
+    const CallSize& max_;
     CallSize size_;
 };
 
@@ -283,8 +283,8 @@ std::string_view Message::member() const {
     return textOf(sd_bus_message_get_member(message_.get()));
 }
 
-std::optional<CallSize> Message::size(const CallSize& most) const {
-    return Measurement(message_.get(), most).take();
+std::optional<CallSize> Message::size(const CallSize& max) const {
+    return Measurement(message_.get(), max).take();
 }
 
 std::optional<Credentials> Message::askForSender() const {
@@ -312,9 +312,9 @@ void Message::reply(const std::function<void(Writer&)>& write) const {
 }
 
 Message Message::refusal(const char* error, const std::string& text) const {
-    const sd_bus_error said{error, text.c_str(), 0};
+    const sd_bus_error content{error, text.c_str(), 0};
     return Message(make([&](sd_bus_message** made) {
-                       return sd_bus_message_new_method_error(message_.get(), made, &said);
+                       return sd_bus_message_new_method_error(message_.get(), made, &content);
                    }).get());
 }
 
@@ -361,14 +361,14 @@ Slot Bus::addEnumerator(const char* prefix, List list) const {
 }
 
 Slot Bus::askFor(const std::string& connection, std::chrono::microseconds timeout,
-                 Told told) const {
+                 CredentialsCallback callback) const {
     const Reference question = make([this](sd_bus_message** made) {
         return sd_bus_message_new_method_call(bus_, made, contract::busDriver,
                                               contract::busDriverPath, contract::busDriver,
                                               "GetConnectionCredentials");
     });
     Writer(question.get()).write(connection);
-    return add("cannot ask the bus for a connection", std::move(told),
+    return add("cannot ask the bus for a connection", std::move(callback),
                [&](sd_bus_slot** slot, void* data) {
                    return sd_bus_call_async(bus_, slot, question.get(), onCredentials, data,
                                             static_cast<std::uint64_t>(timeout.count()));

@@ -151,8 +151,8 @@ class Message {
     [[nodiscard]] std::string_view member() const;
 
     /// Measures a call from which nothing was read, and leaves its read position unchanged. Stops
-    /// and returns nothing if the size exceeds `most`, so that measuring is cheap for every call.
-    [[nodiscard]] std::optional<CallSize> size(const CallSize& most) const;
+    /// and returns nothing if the size exceeds `max`, so that measuring is cheap for every call.
+    [[nodiscard]] std::optional<CallSize> size(const CallSize& max) const;
 
     /// Asks the bus for the credentials of the sender, and blocks until the reply. Returns nothing
     /// if the bus does not report them.
@@ -199,10 +199,11 @@ class Bus {
 
     /// Receives the credentials of a connection; nothing if the bus does not know it, or did not
     /// reply in time (`isLate`).
-    using Told = std::function<void(const std::optional<Credentials>& credentials, bool isLate)>;
+    using CredentialsCallback =
+        std::function<void(const std::optional<Credentials>& credentials, bool isLate)>;
     /// Asks the bus for the credentials of a connection without blocking.
     [[nodiscard]] Slot askFor(const std::string& connection, std::chrono::microseconds timeout,
-                              Told told) const;
+                              CredentialsCallback callback) const;
 
     /// Queues a received message again as if it had just arrived; false if that fails.
     [[nodiscard]] bool enqueue(const Message& message) const;

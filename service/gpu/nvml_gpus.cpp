@@ -12,7 +12,7 @@ namespace genv::service {
 namespace {
 
 // If this many helpers hang in the kernel, assume that the next one would hang as well.
-constexpr std::size_t mostHanging = 2;
+constexpr std::size_t maxHanging = 2;
 
 } // namespace
 
@@ -71,7 +71,7 @@ void NvmlGpus::replaceEndedHelper() {
 void NvmlGpus::startHelper() {
     hanging_.remove_if(
         [](ChildProcess& child) { return child.reap(std::chrono::milliseconds{0}).has_value(); });
-    if (hanging_.size() > mostHanging)
+    if (hanging_.size() > maxHanging)
         throw HelperError(fmt::format("hangs in the kernel: {} processes", hanging_.size()));
     std::vector<std::string> arguments{fmt::format("--parent={}", ::getpid())};
     arguments.insert(arguments.end(), settings_.arguments.begin(), settings_.arguments.end());

@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // How long a helper that closed its end may take to exit.
-constexpr std::chrono::seconds exitPatience{1};
+constexpr std::chrono::seconds exitTimeout{1};
 
 ChildProcess start(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                    core::Descriptor& own) {
@@ -74,7 +74,7 @@ std::optional<ChildProcess> NvmlHelper::end() && {
     if (!process_)
         return std::nullopt; // a connection can only be closed
     process_->kill();
-    if (process_->reap(exitPatience))
+    if (process_->reap(exitTimeout))
         return std::nullopt;
     return std::move(process_);
 }
@@ -96,10 +96,10 @@ std::string NvmlHelper::receiveLine(Clock::time_point deadline) {
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got <= 0)
-            throw HelperError(sayEnd());
+            throw HelperError(describeEnd());
         const std::string_view part(chunk.data(), static_cast<std::size_t>(got));
         const auto end = part.find('\n');
-        if (line.size() + part.size() > longestAnswer)
+        if (line.size() + part.size() > maxAnswerSize)
             throw HelperError("sent too long an answer");
         if (end != std::string_view::npos && end + 1 != part.size())
             throw HelperError("sent more than one answer");
@@ -110,11 +110,11 @@ std::string NvmlHelper::receiveLine(Clock::time_point deadline) {
     throw HelperError("did not answer in time");
 }
 
-std::string NvmlHelper::sayEnd() {
+std::string NvmlHelper::describeEnd() {
     if (!process_)
         return "ended, or systemd refused the connection; \"journalctl -u 'genv-nvml*'\" may show "
                "the reason";
-    return process_->reap(exitPatience).value_or("closed its connection");
+    return process_->reap(exitTimeout).value_or("closed its connection");
 }
 
 } // namespace genv::service

@@ -47,7 +47,7 @@ class NvmlHelper {
   private:
     void send(std::string_view line);
     std::string receiveLine(std::chrono::steady_clock::time_point deadline);
-    std::string sayEnd();
+    std::string describeEnd();
 
     core::Descriptor socket_; // the service's end of the pair
     std::optional<ChildProcess> process_;

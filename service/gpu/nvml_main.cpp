@@ -86,7 +86,7 @@ genv::core::Descriptor takeOver(int fd, int replacement) {
 // Reads the next request. Returns false at the end of input.
 bool readLine(int fd, std::string& line) {
     line.clear();
-    for (char c = 0; line.size() < longestRequest;) {
+    for (char c = 0; line.size() < maxRequestSize;) {
         const ssize_t got = ::read(fd, &c, 1);
         if (got < 0 && errno == EINTR)
             continue;

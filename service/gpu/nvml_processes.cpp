@@ -10,7 +10,7 @@ namespace genv::service {
 namespace {
 
 constexpr std::size_t largestEntry = sizeof(nvml::ProcessDetailV1);
-constexpr unsigned mostProcesses = 1U << 16U;
+constexpr unsigned maxProcesses = 1U << 16U;
 
 NvmlProcess readEntry(const unsigned char* entry, std::size_t size) {
     nvml::ProcessV2 raw{0, 0, nvml::noInstance, nvml::noInstance};
@@ -24,7 +24,7 @@ NvmlProcess readEntry(const unsigned char* entry, std::size_t size) {
 // Returns the room to allocate for a list that did not fit into `room` entries and that has `count`
 // entries according to the driver.
 std::size_t roomFor(std::size_t count, std::size_t room) {
-    return std::min<std::size_t>(std::max(count, 2 * room), mostProcesses);
+    return std::min<std::size_t>(std::max(count, 2 * room), maxProcesses);
 }
 
 nvml::Return listWith(const NvmlProcessFunction& function, std::size_t entrySize,
@@ -36,7 +36,7 @@ nvml::Return listWith(const NvmlProcessFunction& function, std::size_t entrySize
         std::vector<unsigned char> buffer(room * largestEntry, unwritten);
         unsigned count = room;
         const nvml::Return result = function(device, &count, buffer.data());
-        if (result == nvml::Return::InsufficientSize && room < mostProcesses) {
+        if (result == nvml::Return::InsufficientSize && room < maxProcesses) {
             room = static_cast<unsigned>(roomFor(count, room));
             continue;
         }
@@ -64,7 +64,7 @@ nvml::Return readUtilizations(const NvmlLibrary& nvml, nvml::Device device, std:
         result = nvml.processUtilization(device, samples.data(), &count, since);
         if (result != nvml::Return::InsufficientSize)
             break;
-        if (samples.size() >= mostProcesses)
+        if (samples.size() >= maxProcesses)
             return result;
         samples.resize(roomFor(count, samples.size()));
     }

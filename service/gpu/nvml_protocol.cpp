@@ -39,11 +39,11 @@ class Object {
         }
     }
 
-    std::uint64_t number(const char* member, std::uint64_t most) const {
+    std::uint64_t number(const char* member, std::uint64_t max) const {
         const json& value = value_.at(member);
-        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > max)
             throw ProtocolError(
-                fmt::format("invalid \"{}\": expected a number from 0 to {}", member, most));
+                fmt::format("invalid \"{}\": expected a number from 0 to {}", member, max));
         return value.get<std::uint64_t>();
     }
 
@@ -51,15 +51,15 @@ class Object {
         return static_cast<std::uint32_t>(number(member, largest32));
     }
 
-    std::optional<std::uint64_t> numberOrNull(const char* member, std::uint64_t most) const {
+    std::optional<std::uint64_t> numberOrNull(const char* member, std::uint64_t max) const {
         if (value_.at(member).is_null())
             return std::nullopt;
-        return number(member, most);
+        return number(member, max);
     }
 
     std::optional<std::uint32_t> number32OrNull(const char* member,
-                                                std::uint64_t most = largest32) const {
-        const auto value = numberOrNull(member, most);
+                                                std::uint64_t max = largest32) const {
+        const auto value = numberOrNull(member, max);
         return value ? std::optional(static_cast<std::uint32_t>(*value)) : std::nullopt;
     }
 
@@ -79,7 +79,7 @@ class Object {
         const json& value = value_.at(member);
         if (!value.is_string() || !isShowable(value.get_ref<const std::string&>()))
             throw ProtocolError(fmt::format(
-                "invalid \"{}\": expected printable text of 1 to {} bytes", member, longestText));
+                "invalid \"{}\": expected printable text of 1 to {} bytes", member, maxTextLength));
         return value.get<std::string>();
     }
 
@@ -102,17 +102,17 @@ class Object {
         return value;
     }
 
-    const json& list(const char* member, std::size_t most) const {
+    const json& list(const char* member, std::size_t max) const {
         const json& value = value_.at(member);
-        if (!value.is_array() || value.size() > most)
+        if (!value.is_array() || value.size() > max)
             throw ProtocolError(
-                fmt::format("invalid \"{}\": expected a list of at most {} entries", member, most));
+                fmt::format("invalid \"{}\": expected a list of at most {} entries", member, max));
         return value;
     }
 
   private:
     static bool isShowable(std::string_view text) {
-        bool good = !text.empty() && text.size() <= longestText;
+        bool good = !text.empty() && text.size() <= maxTextLength;
         while (good && !text.empty()) {
             const auto character = core::takeCharacter(text);
             good = character && core::isPrintable(*character);
@@ -228,23 +228,23 @@ NvmlReport decodeReport(const json& answer) {
     const Object object(answer, {"sample", "driver", "gpus", "devices", "failed", "uses"});
     NvmlReport report;
     report.driverVersion = object.textOrNull("driver");
-    report.gpuCount = static_cast<std::uint32_t>(object.number("gpus", mostDevices));
+    report.gpuCount = static_cast<std::uint32_t>(object.number("gpus", maxDevices));
     std::unordered_set<std::string> uuids;
     Places places(report.gpuCount);
-    for (const json& value : object.list("devices", mostDevices)) {
+    for (const json& value : object.list("devices", maxDevices)) {
         report.devices.push_back(decodeDevice(value));
         if (!places.take(report.devices.back().gpu, report.devices.back().mig))
             throw ProtocolError("invalid device: unknown GPU, or listed twice");
         if (!uuids.insert(report.devices.back().uuid).second)
             throw ProtocolError("two devices have the same UUID");
     }
-    for (const json& value : object.list("failed", mostDevices)) {
+    for (const json& value : object.list("failed", maxDevices)) {
         const Object failed(value, {"gpu", "lost"});
         report.failed.push_back({failed.number32("gpu"), failed.boolean("lost")});
         if (!places.take(report.failed.back().gpu, std::nullopt))
             throw ProtocolError("invalid failed GPU: unknown, or listed twice");
     }
-    for (const json& value : object.list("uses", mostUses)) {
+    for (const json& value : object.list("uses", maxUses)) {
         const Object use(value, {"pid", "device", "memory", "utilization"});
         report.uses.push_back({static_cast<core::Pid>(use.number("pid", largestPid)),
                                use.uuid("device"), use.bytesOrNull("memory"),
@@ -267,8 +267,8 @@ bool isDeviceUuid(std::string_view text) {
 
 bool isPciAddress(std::string_view text) {
     constexpr std::size_t shortest = std::string_view("0000:65:00.0").size();
-    constexpr std::size_t longest = std::string_view("00000000:65:00.0").size();
-    if (text.size() < shortest || text.size() > longest)
+    constexpr std::size_t maxLength = std::string_view("00000000:65:00.0").size();
+    if (text.size() < shortest || text.size() > maxLength)
         return false;
     // Check the separators, counted from the end.
     const std::string_view tail = text.substr(text.size() - std::string_view(":65:00.0").size());

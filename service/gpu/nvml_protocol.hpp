@@ -33,13 +33,13 @@
 namespace genv::service {
 
 /// The maximum size of a request and of a reply in bytes, including the line feed.
-inline constexpr std::size_t longestRequest = 64;
-inline constexpr std::size_t longestAnswer = 64U << 20U;
+inline constexpr std::size_t maxRequestSize = 64;
+inline constexpr std::size_t maxAnswerSize = 64U << 20U;
 /// The maximum length of a text in a reply, in bytes.
-inline constexpr std::size_t longestText = 1024;
+inline constexpr std::size_t maxTextLength = 1024;
 /// The maximum number of devices and of uses in a reply.
-inline constexpr std::size_t mostDevices = 16'384;
-inline constexpr std::size_t mostUses = 500'000;
+inline constexpr std::size_t maxDevices = 16'384;
+inline constexpr std::size_t maxUses = 500'000;
 /// The maximum number of nodes of a device.
 inline constexpr std::size_t maxNodes = 8;
 

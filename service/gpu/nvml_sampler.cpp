@@ -31,16 +31,16 @@ struct GpuFailure {
 };
 
 // Bounds that stop loops which a broken driver could otherwise continue forever.
-constexpr unsigned mostEvents = 4096;
-constexpr unsigned mostMigInstances = 64;
+constexpr unsigned maxEvents = 4096;
+constexpr unsigned maxMigInstances = 64;
 // NVML samples each process about once a second.
 constexpr std::chrono::seconds utilizationWindow{2};
-constexpr std::size_t longestForeignText = 200;
+constexpr std::size_t maxForeignTextLength = 200;
 constexpr auto largestAmount = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 constexpr auto largestPid = static_cast<core::Pid>(std::numeric_limits<std::int32_t>::max());
 
 std::string showable(std::string_view foreign) {
-    return core::escaped(foreign, longestForeignText);
+    return core::escaped(foreign, maxForeignTextLength);
 }
 
 template <std::size_t N>
@@ -170,7 +170,7 @@ void NvmlSampler::registerForEvents(unsigned gpuCount) {
         events_ = nullptr;
         return;
     }
-    for (unsigned index = 0; index < std::min<std::size_t>(gpuCount, mostDevices); ++index) {
+    for (unsigned index = 0; index < std::min<std::size_t>(gpuCount, maxDevices); ++index) {
         nvml::Device gpu = nullptr;
         if (library_->deviceByIndex(index, &gpu) == Return::Success)
             library_->registerEvents(gpu, nvml::eventXidCriticalError, events_);
@@ -180,7 +180,7 @@ void NvmlSampler::registerForEvents(unsigned gpuCount) {
 void NvmlSampler::drainEvents() {
     if (events_ == nullptr)
         return;
-    for (unsigned i = 0; i < mostEvents; ++i) {
+    for (unsigned i = 0; i < maxEvents; ++i) {
         nvml::EventData event{nullptr, 0, 0, nvml::noInstance, nvml::noInstance};
         if (library_->waitForEvent(events_, &event, 0) != Return::Success)
             return;
@@ -194,13 +194,13 @@ void NvmlSampler::noteXid(const nvml::EventData& event) {
     if (core::isApplicationXid(xid))
         return;
     // An event without an instance concerns every instance.
-    const auto concerns = [](std::uint32_t told, std::uint32_t own) {
-        return told == nvml::noInstance || own == nvml::noInstance || told == own;
+    const auto concerns = [](std::uint32_t reported, std::uint32_t own) {
+        return reported == nvml::noInstance || own == nvml::noInstance || reported == own;
     };
     for (const Entry& entry : entries_) {
         if (entry.gpu == event.device && concerns(event.gpuInstanceId, entry.gpuInstance) &&
             concerns(event.computeInstanceId, entry.computeInstance))
-            untoldXids_[entry.device.uuid] = xid;
+            unreportedXids_[entry.device.uuid] = xid;
     }
 }
 
@@ -208,7 +208,7 @@ NvmlReport NvmlSampler::report() {
     NvmlReport report;
     unsigned gpuCount = 0;
     const Return result = library_->deviceCount(&gpuCount);
-    if (result != Return::Success || gpuCount > mostDevices)
+    if (result != Return::Success || gpuCount > maxDevices)
         throw DriverFailure{result != Return::Success ? result : Return::Unknown};
     report.gpuCount = gpuCount;
     report.driverVersion = readDriverVersion();
@@ -227,16 +227,16 @@ NvmlReport NvmlSampler::report() {
             failures.emplace(index, failure.result);
         }
     }
-    tellFailures(std::move(failures));
+    logFailures(std::move(failures));
     // Drain the events last. An event can be read only once, and any call before this one might
     // hang.
     drainEvents();
     for (const Entry& entry : entries_) {
         report.devices.push_back(entry.device);
-        if (const auto xid = untoldXids_.find(entry.device.uuid); xid != untoldXids_.end())
+        if (const auto xid = unreportedXids_.find(entry.device.uuid); xid != unreportedXids_.end())
             report.devices.back().xid = xid->second;
     }
-    untoldXids_.clear();
+    unreportedXids_.clear();
     return report;
 }
 
@@ -250,10 +250,10 @@ std::string NvmlSampler::readDriverVersion() const {
 
 // Standard error is the service's log. It reports each failure of a GPU once, whereas every reply
 // reports it.
-void NvmlSampler::tellFailures(std::map<unsigned, Return> failures) {
+void NvmlSampler::logFailures(std::map<unsigned, Return> failures) {
     for (const auto& [index, result] : failures) {
-        const auto told = failures_.find(index);
-        if (told == failures_.end() || told->second != result)
+        const auto reported = failures_.find(index);
+        if (reported == failures_.end() || reported->second != result)
             fmt::print(stderr, "genv-nvml: GPU {} does not work: {}\n", index,
                        showable(library_->describe(result)));
     }
@@ -290,7 +290,7 @@ std::vector<NvmlSampler::Entry> NvmlSampler::readMigInstances(unsigned index,
     unsigned count = 0;
     require(library_->migCount(gpu, &count));
     std::vector<Entry> entries;
-    for (unsigned mig = 0; mig < std::min(count, mostMigInstances); ++mig) {
+    for (unsigned mig = 0; mig < std::min(count, maxMigInstances); ++mig) {
         Entry entry;
         const Return result = library_->migByIndex(gpu, mig, &entry.handle);
         if (result == Return::NotFound || result == Return::InvalidArgument)

@@ -56,7 +56,7 @@ class NvmlSampler {
 
     NvmlReport report();
     [[nodiscard]] std::string readDriverVersion() const;
-    void tellFailures(std::map<unsigned, nvml::Return> failures);
+    void logFailures(std::map<unsigned, nvml::Return> failures);
     [[nodiscard]] std::vector<Entry> readGpu(unsigned index) const;
     [[nodiscard]] std::vector<Entry> readMigInstances(unsigned index, nvml::Device gpu) const;
     [[nodiscard]] bool isInMigMode(nvml::Device gpu) const;
@@ -79,7 +79,7 @@ class NvmlSampler {
     nvml::EventSet events_ = nullptr;
     std::vector<Entry> entries_;                // from the last sample
     std::map<unsigned, nvml::Return> failures_; // from the last sample, by GPU
-    std::map<core::DeviceUuid, std::uint32_t> untoldXids_;
+    std::map<core::DeviceUuid, std::uint32_t> unreportedXids_;
 };
 
 } // namespace genv::service

@@ -24,8 +24,8 @@ constexpr const char* countVariable = "GENV_MOCK_DEVICE_COUNT";
 constexpr const char* olderCountVariable = "GENV_DEVICES";
 constexpr const char* nodesVariable = "GENV_MOCK_DEVICE_NODES";
 // The kernel's limit for process names: TASK_COMM_LEN without the terminating zero.
-constexpr std::size_t longestProcessName = 15;
-constexpr std::size_t longestEnvironment = 256 << 10;
+constexpr std::size_t maxProcessNameLength = 15;
+constexpr std::size_t maxEnvironmentSize = 256 << 10;
 constexpr std::uint32_t simulatedPowerLimit = 250'000; // milliwatts
 
 template <typename T>
@@ -66,12 +66,12 @@ class Settings {
   public:
     explicit Settings(const SimulatedGpus::Variables& variables) : variables_(variables) {}
 
-    std::uint32_t number(const char* name, std::uint32_t fallback, std::uint32_t most) const {
+    std::uint32_t number(const char* name, std::uint32_t fallback, std::uint32_t max) const {
         const auto text = variables_(name);
         const auto value = text ? toNumber<std::uint32_t>(*text) : fallback;
-        if (!value || *value > most)
+        if (!value || *value > max)
             fail(ErrorCode::InvalidArgs, "{}=\"{}\": expected a whole number from 0 to {}", name,
-                 core::escaped(*text), most);
+                 core::escaped(*text), max);
         return *value;
     }
 
@@ -96,22 +96,22 @@ class Settings {
         return *std::move(nodes);
     }
 
-    std::string text(const char* name, const char* fallback, std::size_t longest) const {
-        return text(name, longest).value_or(fallback);
+    std::string text(const char* name, const char* fallback, std::size_t maxLength) const {
+        return text(name, maxLength).value_or(fallback);
     }
 
-    std::optional<std::string> text(const char* name, std::size_t longest) const {
+    std::optional<std::string> text(const char* name, std::size_t maxLength) const {
         auto value = variables_(name);
         if (!value)
             return std::nullopt;
-        bool good = !value->empty() && value->size() <= longest;
+        bool good = !value->empty() && value->size() <= maxLength;
         for (std::string_view rest = *value; good && !rest.empty();) {
             const auto character = core::takeCharacter(rest);
             good = character && core::isPrintable(*character);
         }
         if (!good)
             fail(ErrorCode::InvalidArgs, "{}=\"{}\": expected 1 to {} bytes of printable UTF-8",
-                 name, core::escaped(*value), longest);
+                 name, core::escaped(*value), maxLength);
         return value;
     }
 
@@ -119,8 +119,8 @@ class Settings {
     const SimulatedGpus::Variables& variables_;
 };
 
-std::string readFile(const std::filesystem::path& path, std::size_t most = 512) {
-    std::string text(most, '\0');
+std::string readFile(const std::filesystem::path& path, std::size_t max = 512) {
+    std::string text(max, '\0');
     std::ifstream file(path);
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(file.gcount()));
@@ -145,7 +145,7 @@ std::vector<core::Pid> findProcesses(const std::filesystem::path& proc, const st
 // Reads a variable from proc_pid_environ(5). Returns nothing if the file cannot be read.
 std::optional<std::string> readVariable(const std::filesystem::path& process,
                                         const std::string& name) {
-    const std::string text = '\0' + readFile(process / "environ", longestEnvironment);
+    const std::string text = '\0' + readFile(process / "environ", maxEnvironmentSize);
     const std::string before = '\0' + name + '=';
     const auto found = text.find(before);
     if (found == std::string::npos)
@@ -201,7 +201,7 @@ SimulatedGpus::SimulatedGpus(const Variables& variables, std::filesystem::path p
         settings.number(isOlder ? olderCountVariable : countVariable, 2, 1024);
     core::DeviceSample device;
     device.facts.model =
-        settings.text("GENV_MOCK_DEVICE_NAME", "NVIDIA GeForce RTX 2080 Ti", core::longestName);
+        settings.text("GENV_MOCK_DEVICE_NAME", "NVIDIA GeForce RTX 2080 Ti", core::maxNameLength);
     device.facts.totalMemory = settings.bytes("GENV_MOCK_DEVICE_TOTAL_MEMORY", "16g");
     device.reading.usedMemory = settings.bytes("GENV_MOCK_DEVICE_USED_MEMORY", "10mi");
     device.reading.utilizationPercent = settings.number("GENV_MOCK_DEVICE_UTILIZATION", 93, 100);
@@ -219,7 +219,7 @@ SimulatedGpus::SimulatedGpus(const Variables& variables, std::filesystem::path p
             device.nodes.push_back(nodes[index]);
         devices_.push_back(device);
     }
-    processName_ = settings.text("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", longestProcessName);
+    processName_ = settings.text("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", maxProcessNameLength);
     const std::string devices = settings.text("GENV_MOCK_COMPUTE_APPS_DEVICES", "visible", 7);
     if (devices != "visible" && devices != "all")
         fail(ErrorCode::InvalidArgs,

@@ -134,7 +134,7 @@ class Decisions {
     static void apply(const Boundary& boundary, Claims& claims);
     Verdict decideOn(const UidRange& segment, const Claims& claims);
     Verdict complain(const UidRange& segment, const std::string& consequence);
-    void tellComplaints();
+    void reportUnclear();
 
     const core::IsolationSettings& settings_;
     const FindUid& findUid_;
@@ -256,7 +256,7 @@ std::vector<IdentityBlock> Decisions::decide() {
         pendingVerdict = verdict;
     }
     flush();
-    tellComplaints();
+    reportUnclear();
     return blocks;
 }
 
@@ -298,7 +298,7 @@ Decisions::Verdict Decisions::complain(const UidRange& segment, const std::strin
     return {};
 }
 
-void Decisions::tellComplaints() {
+void Decisions::reportUnclear() {
     for (const auto& [consequence, ranges] : unclear_)
         complaints_.push_back(fmt::format("/etc/subuid: {} ({})", consequence, describe(ranges)));
 }

@@ -229,14 +229,15 @@ void EventLog::on(const core::ProcessTerminated& event) {
 }
 
 void EventLog::on(const core::RuleWarning& event) {
-    Record record(kindOf("rule-warning"), Severity::Notice,
-                  event.left.count() > 0
-                      ? fmt::format("{}; the rule acts in {}", event.message, describe(event.left))
-                      : event.message);
+    Record record(
+        kindOf("rule-warning"), Severity::Notice,
+        event.remaining.count() > 0
+            ? fmt::format("{}; the rule acts in {}", event.message, describe(event.remaining))
+            : event.message);
     record.add(field::rule, event.rule);
     if (event.environment)
         addEnvironment(record, *event.environment);
-    record.add(field::left, count(event.left));
+    record.add(field::left, count(event.remaining));
     records_.push(std::move(record), event.user, std::nullopt);
 }
 
@@ -245,20 +246,20 @@ void EventLog::on(const core::LeaseEnding& event) {
                   fmt::format("the lease of environment {} of uid {}{} ends in {}",
                               event.environment, event.owner,
                               event.device ? fmt::format(" on device {}", event.device->index) : "",
-                              core::formatDuration(event.left)));
+                              core::formatDuration(event.remaining)));
     addEnvironment(record, event.environment);
     if (event.device)
         journal::addDevice(record, *event.device);
-    record.add(field::left, count(event.left));
+    record.add(field::left, count(event.remaining));
     records_.push(std::move(record), event.owner, std::nullopt);
 }
 
 void EventLog::on(const core::DeviceAdded& event) {
     const core::Device& device = ledger_.device(event.index);
-    const bool moved = leftAtStart_.erase(device.facts.uuid) > 0;
-    if (!knowsDevices_ && !moved) {
+    const bool moved = removedAtStart_.erase(device.facts.uuid) > 0;
+    if (!areDevicesKnown_ && !moved) {
         if (device.health.state != core::Health::State::Stale) // a stale device is only remembered
-            tellHealth(device);
+            logHealth(device);
         return;
     }
     Record record(
@@ -270,8 +271,8 @@ void EventLog::on(const core::DeviceAdded& event) {
 }
 
 void EventLog::on(const core::DeviceRemoved& event) {
-    if (!knowsDevices_)
-        leftAtStart_.insert(event.facts.uuid);
+    if (!areDevicesKnown_)
+        removedAtStart_.insert(event.facts.uuid);
     Record record(
         kindOf("device-removed"), Severity::Notice,
         fmt::format("{} is gone: {}", describe(event.facts), core::escaped(event.facts.model)));
@@ -281,13 +282,13 @@ void EventLog::on(const core::DeviceRemoved& event) {
 
 void EventLog::on(const core::DeviceChanged& event) {
     if (event.field == core::DeviceField::Health)
-        tellHealth(ledger_.device(event.index));
+        logHealth(ledger_.device(event.index));
 }
 
 // At the start, a healthy device is not worth a record of its own.
-void EventLog::tellHealth(const core::Device& device) {
+void EventLog::logHealth(const core::Device& device) {
     const bool isWell = device.health.state == core::Health::State::Ok;
-    if (isWell && !knowsDevices_)
+    if (isWell && !areDevicesKnown_)
         return;
     Record record(
         kindOf("device-health"), isWell ? Severity::Notice : Severity::Warning,
@@ -298,17 +299,17 @@ void EventLog::tellHealth(const core::Device& device) {
 }
 
 void EventLog::on(const core::AccessRefused& event) {
-    const bool knowsProcess = event.pid != 0; // unknown before Linux 6.1
+    const bool hasProcess = event.pid != 0; // unknown before Linux 6.1
     Record record(kindOf("open-refused"), Severity::Notice,
                   fmt::format("the kernel {} {} attempt{} of uid {} to open {}{}",
                               event.isRefused ? "refused" : "would have refused", event.count,
                               event.count == 1 ? "" : "s", event.user, describe(event.device),
-                              knowsProcess
+                              hasProcess
                                   ? ", last by " + core::nameProcesses({{event.pid, event.command}})
                                   : ""));
     journal::addDevice(record, event.device);
     record.add(field::count, event.count);
-    if (knowsProcess) {
+    if (hasProcess) {
         record.add(field::pid, std::uint64_t{event.pid});
         record.add(field::command, event.command);
     }

@@ -28,7 +28,7 @@ class EventLog {
 
     /// Marks the devices at the start as reported. Any device that appears from now on is reported
     /// as new.
-    void devicesAreKnown() { knowsDevices_ = true; }
+    void devicesAreKnown() { areDevicesKnown_ = true; }
 
     /// Reports the settings that changed when `actor` reloaded the configuration.
     void policyChanged(const std::vector<std::string>& settings, const core::Actor& actor);
@@ -57,13 +57,13 @@ class EventLog {
 
     void addEnvironment(journal::Record& record, const core::EnvironmentId& id,
                         const core::Environment* former = nullptr) const;
-    void tellHealth(const core::Device& device);
+    void logHealth(const core::Device& device);
 
     const core::Ledger& ledger_;
     const core::Clock& clock_;
     journal::RecordQueue& records_;
-    bool knowsDevices_ = false;
-    std::set<core::DeviceUuid> leftAtStart_; ///< removed at the start, perhaps only moved
+    bool areDevicesKnown_ = false;
+    std::set<core::DeviceUuid> removedAtStart_; ///< removed at the start, perhaps only moved
 };
 
 } // namespace genv::service

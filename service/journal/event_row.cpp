@@ -13,9 +13,9 @@ namespace genv::service::journal {
 namespace {
 
 // Texts for people may be cut. A longer name was not written by the service.
-constexpr std::size_t longestText = 2048;
-constexpr std::size_t longestWord = 512;
-constexpr std::size_t mostInAList = 1024;
+constexpr std::size_t maxTextLength = 2048;
+constexpr std::size_t maxWordLength = 512;
+constexpr std::size_t maxListLength = 1024;
 
 enum class Form { Word, Text, Identifier, Number, BigNumber, Flag, Numbers, Words };
 
@@ -71,28 +71,28 @@ std::optional<Number> toNumber(std::string_view text) {
 }
 
 // Returns text that D-Bus can carry. Longer text is cut between characters.
-std::optional<std::string> toText(std::string_view text, std::size_t longest) {
+std::optional<std::string> toText(std::string_view text, std::size_t maxLength) {
     std::string_view rest = text;
     while (!rest.empty()) {
         const std::size_t kept = text.size() - rest.size();
         const auto character = core::takeCharacter(rest);
         if (!character || *character == 0)
             return std::nullopt;
-        if (text.size() - rest.size() > longest)
+        if (text.size() - rest.size() > maxLength)
             return std::string(text.substr(0, kept));
     }
     return std::string(text);
 }
 
 std::optional<std::string> toWord(std::string_view text) {
-    if (text.size() > longestWord)
+    if (text.size() > maxWordLength)
         return std::nullopt;
-    return toText(text, longestWord);
+    return toText(text, maxWordLength);
 }
 
 std::optional<std::vector<std::string_view>> split(std::string_view text) {
     std::vector<std::string_view> parts;
-    while (parts.size() < mostInAList) {
+    while (parts.size() < maxListLength) {
         const std::size_t comma = text.find(',');
         parts.push_back(text.substr(0, comma));
         if (comma == std::string_view::npos)
@@ -130,7 +130,7 @@ std::optional<core::HistoryValue> toValue(Form form, std::string_view text) {
     case Form::Word:
         return wrap(toWord(text));
     case Form::Text:
-        return wrap(toText(text, longestText));
+        return wrap(toText(text, maxTextLength));
     case Form::Identifier:
         return core::isIdentifier(text) ? std::optional<core::HistoryValue>(std::string(text))
                                         : std::nullopt;
@@ -184,7 +184,7 @@ std::optional<core::HistoryRow> toRow(const Fields& fields) {
     const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& each) {
         return id != nullptr && each.messageId == *id;
     });
-    auto text = toText(message != nullptr ? *message : std::string_view(), longestText);
+    auto text = toText(message != nullptr ? *message : std::string_view(), maxTextLength);
     if (kind == kinds.end() || !text)
         return std::nullopt;
     core::HistoryRow row{{}, {}, kind->name, std::move(*text), {}};

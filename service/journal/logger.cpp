@@ -65,7 +65,7 @@ void Logger::write(journal::Record record) {
 void Logger::enqueue(Entry entry) {
     {
         const std::lock_guard lock(mutex_);
-        if (entries_.size() >= mostQueued) {
+        if (entries_.size() >= maxQueued) {
             ++dropped_;
             return;
         }

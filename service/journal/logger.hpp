@@ -20,7 +20,7 @@ namespace genv::service {
 
 class Logger : public core::Log, public journal::Sink {
   public:
-    static constexpr std::size_t mostQueued = 10'000;
+    static constexpr std::size_t maxQueued = 10'000;
 
     Logger();
     /// Writes the queued entries.

@@ -19,10 +19,10 @@ namespace genv::service::journal {
 namespace {
 
 // The size up to which compressed fields are unpacked. No field of the service is longer.
-constexpr std::size_t longestField = 16 * std::size_t{1024};
+constexpr std::size_t maxFieldSize = 16 * std::size_t{1024};
 
 // Try twice: if a file is truncated during a read, libsystemd does not open it the next time.
-constexpr int mostReads = 2;
+constexpr int maxReads = 2;
 
 struct Closed {
     void operator()(sd_journal* journal) const { sd_journal_close(journal); }
@@ -57,7 +57,7 @@ Journal open(const Source& source) {
         core::fail(core::ErrorCode::NotSupported,
                    "genvd can read no journal on this machine, so there is no history; see "
                    "\"Storage=\" in journald.conf(5)");
-    checked(sd_journal_set_data_threshold(raw, longestField));
+    checked(sd_journal_set_data_threshold(raw, maxFieldSize));
     return journal;
 }
 
@@ -198,7 +198,7 @@ Source Source::system() {
 
 core::HistoryPage read(const Source& source, const core::HistoryQuery& query, const Bounds& bounds,
                        const std::atomic<bool>& stop) {
-    for (int i = 0; i < mostReads; ++i) {
+    for (int i = 0; i < maxReads; ++i) {
         const UnreadablePages unreadable;
         core::HistoryPage page = readOnce(source, query, bounds, stop);
         if (!unreadable.found())

@@ -8,7 +8,7 @@ namespace genv::service::journal {
 namespace {
 
 // Longer than any meaningful value.
-constexpr std::size_t longestValue = 1024;
+constexpr std::size_t maxValueLength = 1024;
 
 bool isPrintable(std::string_view text) {
     while (!text.empty()) {
@@ -22,8 +22,9 @@ bool isPrintable(std::string_view text) {
 // Returns a value that is safe to write. Printable values stay unchanged, including quotes,
 // backslashes and text that an adapter has already escaped, so that a search for a name finds it.
 std::string safe(std::string_view value) {
-    return value.size() <= longestValue && isPrintable(value) ? std::string(value)
-                                                              : core::escaped(value, longestValue);
+    return value.size() <= maxValueLength && isPrintable(value)
+               ? std::string(value)
+               : core::escaped(value, maxValueLength);
 }
 
 } // namespace

@@ -44,7 +44,7 @@ void RecordQueue::push(Record record, std::optional<core::Uid> owner,
         });
     }
     passOn();
-    if (waiting_.size() > mostWaiting)
+    if (waiting_.size() > maxWaiting)
         writeFirst();
 }
 

@@ -19,7 +19,7 @@ namespace genv::service::journal {
 class RecordQueue {
   public:
     /// The maximum number of waiting records. Beyond it, the first record is written without names.
-    static constexpr std::size_t mostWaiting = 1'000;
+    static constexpr std::size_t maxWaiting = 1'000;
 
     /// Both arguments must outlive this object.
     RecordQueue(core::Users& users, Sink& sink);

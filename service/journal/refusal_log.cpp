@@ -65,7 +65,7 @@ void RefusalLog::mayAsk(const std::string& connection, const policy::MethodRow& 
     held_.erase({connection, &method});
 }
 
-void RefusalLog::left(const std::string& connection) {
+void RefusalLog::onDisconnected(const std::string& connection) {
     for (auto held = held_.lower_bound({connection, nullptr});
          held != held_.end() && held->first.first == connection;
          held = held_.lower_bound({connection, nullptr}))
@@ -97,14 +97,13 @@ void RefusalLog::record(const dbus::Refusal& refusal) {
 bool RefusalLog::isOneTooMany(const std::optional<core::Uid>& caller) {
     if (!timer_)
         timer_ = scheduler_.after(window, [this] { endWindow(); });
-    return ++counts_[caller] > mostPerWindow;
+    return ++counts_[caller] > maxPerWindow;
 }
 
 void RefusalLog::endWindow() {
     for (const auto& [caller, count] : std::exchange(counts_, {})) {
-        if (count > mostPerWindow)
-            log_.notice("{} more calls of {} were refused and are not listed",
-                        count - mostPerWindow,
+        if (count > maxPerWindow)
+            log_.notice("{} more calls of {} were refused and are not listed", count - maxPerWindow,
                         caller ? fmt::format("uid {}", *caller) : "others that read");
     }
     timer_.reset();

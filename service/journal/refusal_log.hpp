@@ -24,7 +24,7 @@ namespace genv::service::journal {
 class RefusalLog : public dbus::Refusals {
   public:
     /// The maximum number of refusals of one user that are written per `window`.
-    static constexpr std::size_t mostPerWindow = 200;
+    static constexpr std::size_t maxPerWindow = 200;
     static constexpr std::chrono::minutes window{1};
     /// How long to wait for a client to repeat a call that authentication would allow.
     static constexpr std::chrono::seconds retryTime{5};
@@ -41,7 +41,7 @@ class RefusalLog : public dbus::Refusals {
     void refused(const dbus::Refusal& refusal) override;
     void mayAsk(const std::string& connection, const policy::MethodRow& method) override;
     /// Handles the end of a connection, which cannot repeat its calls any more.
-    void left(const std::string& connection);
+    void onDisconnected(const std::string& connection);
 
   private:
     [[nodiscard]] bool isOneTooMany(const std::optional<core::Uid>& caller);

@@ -23,12 +23,12 @@ GIOCondition conditionOf(short events) {
 }
 
 // How long messages are read before a call is served.
-constexpr gint64 longestReading = 10'000; // microseconds
+constexpr gint64 maxReadingTime = 10'000; // microseconds
 
 // Returns the time until `due` as a timeout for poll().
 gint millisecondsUntil(gint64 due) {
-    const gint64 left = std::max<gint64>(due - g_get_monotonic_time(), 0);
-    return static_cast<gint>(std::min<gint64>((left + 999) / 1000, G_MAXINT));
+    const gint64 remaining = std::max<gint64>(due - g_get_monotonic_time(), 0);
+    return static_cast<gint>(std::min<gint64>((remaining + 999) / 1000, G_MAXINT));
 }
 
 } // namespace
@@ -105,7 +105,7 @@ bool BusSource::isReady() {
 
 // Returns whether a message was acted on.
 bool BusSource::read() {
-    const gint64 until = g_get_monotonic_time() + longestReading;
+    const gint64 until = g_get_monotonic_time() + maxReadingTime;
     do {
         intake_.begin();
         if (!dbus::compat::processPending(connection_))

@@ -48,12 +48,12 @@ class GlibLog::Lines {
         Domain& lines = domains_[domain];
         const core::BootTime now = clock_.bootNow();
         if (now >= lines.windowEnd) {
-            tellLeftOut(domain, lines);
+            logOmitted(domain, lines);
             lines.windowEnd = now + window;
             lines.written = 0;
         }
         if (lines.written >= linesPerMinute) {
-            ++lines.leftOut;
+            ++lines.omitted;
             return;
         }
         ++lines.written;
@@ -64,7 +64,7 @@ class GlibLog::Lines {
     void close() {
         const std::lock_guard lock(mutex_);
         for (auto& [name, domain] : domains_)
-            tellLeftOut(name, domain);
+            logOmitted(name, domain);
         log_ = nullptr;
     }
 
@@ -72,11 +72,11 @@ class GlibLog::Lines {
     struct Domain {
         core::BootTime windowEnd{};
         std::size_t written = 0;
-        std::size_t leftOut = 0;
+        std::size_t omitted = 0;
     };
 
-    void tellLeftOut(const std::string& name, Domain& domain) {
-        if (const std::size_t count = std::exchange(domain.leftOut, 0); count > 0)
+    void logOmitted(const std::string& name, Domain& domain) {
+        if (const std::size_t count = std::exchange(domain.omitted, 0); count > 0)
             log_->warning("{} more lines of {} were left out", count, core::escaped(name));
     }
 

@@ -39,9 +39,9 @@ class Worker {
         auto holder = std::make_shared<std::function<void(Result)>>(std::move(done));
         submit([this, work = std::move(work), holder = std::move(holder), alive = alive_] {
             auto result = std::make_shared<Result>(work());
-            post_([result, tell = std::move(*holder), alive] {
+            post_([result, answer = std::move(*holder), alive] {
                 if (*alive)
-                    tell(std::move(*result));
+                    answer(std::move(*result));
             });
         });
     }

@@ -154,8 +154,8 @@ std::optional<std::uint64_t> ChildProcess::sleep() const {
     return number;
 }
 
-const std::optional<std::string>& ChildProcess::reap(std::chrono::milliseconds patience) {
-    if (end_ || !becomesReadable(pidfd_.get(), std::chrono::steady_clock::now() + patience))
+const std::optional<std::string>& ChildProcess::reap(std::chrono::milliseconds timeout) {
+    if (end_ || !becomesReadable(pidfd_.get(), std::chrono::steady_clock::now() + timeout))
         return end_;
     siginfo_t info{};
     if (::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG) < 0)

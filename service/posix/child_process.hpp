@@ -40,9 +40,9 @@ class ChildProcess {
     /// has a different number. Returns nothing if the process runs or waits only for a processor.
     [[nodiscard]] std::optional<std::uint64_t> sleep() const;
 
-    /// Waits up to `patience` for the process to end, and reaps it. Returns how it ended, such as
+    /// Waits up to `timeout` for the process to end, and reaps it. Returns how it ended, such as
     /// "exited with status 1", or nothing if it has not ended.
-    const std::optional<std::string>& reap(std::chrono::milliseconds patience);
+    const std::optional<std::string>& reap(std::chrono::milliseconds timeout);
 
   private:
     pid_t pid_;

@@ -13,16 +13,16 @@ namespace genv::service {
 bool becomesReadable(int fd, std::chrono::steady_clock::time_point deadline) {
     using std::chrono::milliseconds;
     for (;;) {
-        const auto left =
+        const auto remaining =
             std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
         pollfd input{fd, POLLIN, 0};
         const int result =
-            ::poll(&input, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000)));
+            ::poll(&input, 1, static_cast<int>(std::clamp<std::int64_t>(remaining, 0, 1'000'000)));
         if (result > 0)
             return true;
         if (result < 0 && errno != EINTR)
             throw std::system_error(errno, std::generic_category(), "poll");
-        if (left <= 0)
+        if (remaining <= 0)
             return false;
     }
 }

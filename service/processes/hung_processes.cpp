@@ -70,7 +70,7 @@ bool HungProcesses::isLately(const Hung& hung, ProcPart part) const {
 
 void HungProcesses::makeRoom() {
     std::erase_if(hung_, [](const auto& entry) { return entry.second.process.hasExited(); });
-    if (hung_.size() < most)
+    if (hung_.size() < maxProcesses)
         return;
     hung_.erase(std::min_element(hung_.begin(), hung_.end(), [](const auto& a, const auto& b) {
         return a.second.when < b.second.when;

@@ -28,7 +28,7 @@ class HungProcesses {
     /// How long a hung process is not read again.
     static constexpr std::chrono::seconds retryAfter{60};
     /// The maximum number of remembered processes. The oldest are dropped.
-    static constexpr std::size_t most = 1024;
+    static constexpr std::size_t maxProcesses = 1024;
 
     explicit HungProcesses(Listener listener, std::chrono::milliseconds retry = retryAfter)
         : listener_(std::move(listener)), retry_(retry) {}
@@ -48,7 +48,7 @@ class HungProcesses {
     [[nodiscard]] bool isEmpty();
 
     /// Logs a line about the reader itself.
-    void tell(const std::string& line) const { listener_(line); }
+    void log(const std::string& line) const { listener_(line); }
 
   private:
     struct Hung {

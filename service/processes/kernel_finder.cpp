@@ -50,7 +50,7 @@ Naming namingIn(const std::vector<std::string>& arguments, const std::string& fi
 }
 
 // The number of processes to read at once. Each may have 64 KiB of arguments.
-constexpr std::size_t mostAtATime = 64;
+constexpr std::size_t batchSize = 64;
 
 // A search for one kernel of an owner.
 class Search {
@@ -60,9 +60,9 @@ class Search {
 
     [[nodiscard]] core::Kernels::Found find(core::Pid asking) {
         if (asking != 0) {
-            const auto asker = lookAt({asking});
-            if (!asker.empty())
-                return {asker.front().facts.identity};
+            const auto requester = lookAt({asking});
+            if (!requester.empty())
+                return {requester.front().facts.identity};
         }
         std::vector<Candidate> candidates = lookAtAll();
         Naming best = Naming::None;
@@ -89,7 +89,7 @@ class Search {
             if (ownerOf(pid) != owner_)
                 continue;
             some.push_back(pid);
-            if (some.size() == mostAtATime)
+            if (some.size() == batchSize)
                 look();
         }
         look();
@@ -144,10 +144,10 @@ class Search {
 
 } // namespace
 
-void KernelFinder::find(core::Uid asker, core::Uid owner, const std::string& kernel,
+void KernelFinder::find(core::Uid requester, core::Uid owner, const std::string& kernel,
                         core::Pid asking, std::function<void(Found)> answer) {
     worker_.run<Found>(
-        asker,
+        requester,
         [&reader = reader_, owner, kernel, asking] {
             return Search(reader, owner, "kernel-" + kernel + ".json").find(asking);
         },

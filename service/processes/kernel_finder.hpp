@@ -29,7 +29,7 @@ class KernelFinder : public core::Kernels {
     KernelFinder(ProcAccess access, Worker::Post post)
         : reader_(std::move(access)), worker_("genvd-kernels", std::move(post)) {}
 
-    void find(core::Uid asker, core::Uid owner, const std::string& kernel, core::Pid asking,
+    void find(core::Uid requester, core::Uid owner, const std::string& kernel, core::Pid asking,
               std::function<void(Found)> answer) override;
 
   private:

@@ -13,7 +13,7 @@ namespace genv::service {
 namespace {
 
 // Half of the service's descriptors. The others are for the service's clients.
-std::size_t mostHeld() {
+std::size_t maxHeld() {
     constexpr rlim_t share = 2;
     rlimit limit{};
     return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / share : 0;
@@ -64,13 +64,13 @@ void ObservedProcesses::forgetAllBut(const Uses& uses) {
 }
 
 void ObservedProcesses::hold(const Uses& uses) {
-    const std::size_t most = mostHeld();
+    const std::size_t max = maxHeld();
     for (const auto& [pid, list] : uses) {
         if (known_.contains(pid))
             continue;
         std::optional<Pidfd> held;
         try {
-            if (known_.size() < most)
+            if (known_.size() < max)
                 held = Pidfd::open(pid);
         } catch (const core::Error& error) {
             if (error.code() == core::ErrorCode::NoSuchProcess)
@@ -88,9 +88,9 @@ std::set<core::Pid> ObservedProcesses::takeTurns() {
         if (!known.isRead)
             turns.insert(pid);
     }
-    const std::size_t most = std::min(known_.size(), turns.size() + mostToRead_);
+    const std::size_t max = std::min(known_.size(), turns.size() + maxToRead_);
     auto next = known_.lower_bound(turn_);
-    while (turns.size() < most) {
+    while (turns.size() < max) {
         if (next == known_.end())
             next = known_.begin();
         turns.insert(next->first);
@@ -119,17 +119,18 @@ bool ObservedProcesses::absorbClaims(Known& known, const ProcReading& claims) {
     core::ComputeProcess& process = known.process;
     const auto* read = std::get_if<ProcClaims>(&claims);
     if (read != nullptr)
-        known.said = *read;
-    const bool isSaid = known.said && known.said->identity == process.facts.identity;
-    if (read != nullptr && !isSaid)
+        known.lastClaims = *read;
+    const bool areCurrent =
+        known.lastClaims && known.lastClaims->identity == process.facts.identity;
+    if (read != nullptr && !areCurrent)
         return false;
-    const ProcClaims stands = isSaid ? *known.said : ProcClaims{};
+    const ProcClaims stands = areCurrent ? *known.lastClaims : ProcClaims{};
     process.environmentHint = stands.environmentHint;
     process.userNamespaceOwner = stands.userNamespaceOwner;
     process.slurm = stands.slurm;
     // The process may run another program by now.
     process.isMpsServer = read != nullptr && stands.isMpsServer;
-    process.isUnread = !isSaid && !std::holds_alternative<ProcHung>(claims);
+    process.isUnread = !areCurrent && !std::holds_alternative<ProcHung>(claims);
     known.isRead = !process.isUnread;
     return true;
 }

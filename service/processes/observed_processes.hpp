@@ -33,11 +33,11 @@ class ObservedProcesses {
 
     /// The maximum number of known processes that are read again for one observation. A process may
     /// change its uids, its parent and its claims without exiting. Such a change is noticed when it
-    /// is read again: with n processes, within n / mostRead observations.
-    static constexpr std::size_t mostRead = 512;
+    /// is read again: with n processes, within n / maxRead observations.
+    static constexpr std::size_t maxRead = 512;
 
-    explicit ObservedProcesses(ProcAccess access, std::size_t mostToRead = mostRead)
-        : mostToRead_(mostToRead), reader_(std::move(access)) {}
+    explicit ObservedProcesses(ProcAccess access, std::size_t maxToRead = maxRead)
+        : maxToRead_(maxToRead), reader_(std::move(access)) {}
 
     /// Returns the current facts of the processes, in the order of their PIDs. Omits processes that
     /// have exited.
@@ -45,10 +45,10 @@ class ObservedProcesses {
 
   private:
     struct Known {
-        std::optional<Pidfd> held;      ///< unset if no descriptor was free
-        core::ComputeProcess process;   ///< without its uses
-        bool isRead = false;            ///< false: only the kernel's facts are known
-        std::optional<ProcClaims> said; ///< the claims from the last successful read
+        std::optional<Pidfd> held;            ///< unset if no descriptor was free
+        core::ComputeProcess process;         ///< without its uses
+        bool isRead = false;                  ///< false: only the kernel's facts are known
+        std::optional<ProcClaims> lastClaims; ///< the claims from the last successful read
     };
     using KnownByPid = std::map<core::Pid, Known>;
 
@@ -63,7 +63,7 @@ class ObservedProcesses {
     static bool absorbClaims(Known& known, const ProcReading& claims);
     static bool standIn(Known& known, bool isUnread);
 
-    std::size_t mostToRead_;
+    std::size_t maxToRead_;
     ProcReader reader_;
     KnownByPid known_;
     core::Pid turn_ = 0; ///< the PID at which the next turn starts

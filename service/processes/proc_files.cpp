@@ -23,24 +23,24 @@ namespace genv::service {
 
 namespace {
 
-constexpr std::size_t mostOfStat = 4096;
-constexpr std::size_t mostOfStatus = 16384;
+constexpr std::size_t maxStatSize = 4096;
+constexpr std::size_t maxStatusSize = 16384;
 // One line for each of a dozen hierarchies, with a path of 4096 bytes at most.
-constexpr std::size_t mostOfCgroup = 1 << 16;
-constexpr std::size_t mostOfEnvironment = 1 << 20;
-constexpr std::size_t mostOfArguments = 1 << 16;
+constexpr std::size_t maxCgroupSize = 1 << 16;
+constexpr std::size_t maxEnvironmentSize = 1 << 20;
+constexpr std::size_t maxArgumentsSize = 1 << 16;
 
 std::string procPath(core::Pid pid, std::string_view file) {
     return fmt::format("/proc/{}/{}", pid, file);
 }
 
 std::optional<ProcStat> readStat(core::Pid pid) {
-    const auto text = readCapped(procPath(pid, "stat"), mostOfStat);
+    const auto text = readCapped(procPath(pid, "stat"), maxStatSize);
     return text ? parseStat(*text) : std::nullopt;
 }
 
 std::optional<core::ProcessUids> readUids(core::Pid pid) {
-    const auto text = readCapped(procPath(pid, "status"), mostOfStatus);
+    const auto text = readCapped(procPath(pid, "status"), maxStatusSize);
     return text ? parseUids(*text) : std::nullopt;
 }
 
@@ -95,15 +95,15 @@ bool runsInstalled(core::Pid pid, std::string_view program) {
 
 } // namespace
 
-std::optional<std::string> readCapped(const std::string& path, std::size_t most) {
+std::optional<std::string> readCapped(const std::string& path, std::size_t maxSize) {
     const core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (file.get() < 0)
         return std::nullopt;
     std::string text;
     std::array<char, 4096> buffer{};
-    while (text.size() < most) {
+    while (text.size() < maxSize) {
         const ssize_t count =
-            ::read(file.get(), buffer.data(), std::min(buffer.size(), most - text.size()));
+            ::read(file.get(), buffer.data(), std::min(buffer.size(), maxSize - text.size()));
         if (count < 0)
             return std::nullopt;
         text.append(buffer.data(), static_cast<std::size_t>(count));
@@ -142,7 +142,7 @@ std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& proce
     std::vector<core::ProcessIdentity> ancestors;
     core::Pid pid = process.parent;
     std::uint64_t childStart = process.identity.startTime;
-    while (pid > 1 && ancestors.size() < mostAncestors) {
+    while (pid > 1 && ancestors.size() < maxAncestors) {
         const auto stat = readStat(pid);
         // A parent is older than its child. A younger process has reused the PID of a parent that
         // has exited.
@@ -176,17 +176,17 @@ std::optional<ProcClaims> readClaims(core::Pid pid) {
 }
 
 std::optional<core::EnvironmentHint> readEnvironmentHint(core::Pid pid) {
-    const auto text = readCapped(procPath(pid, "environ"), mostOfEnvironment);
+    const auto text = readCapped(procPath(pid, "environ"), maxEnvironmentSize);
     return text ? parseEnvironmentHint(*text) : std::nullopt;
 }
 
 std::optional<core::SlurmCgroup> readSlurmCgroup(core::Pid pid) {
-    const auto text = readCapped(procPath(pid, "cgroup"), mostOfCgroup);
+    const auto text = readCapped(procPath(pid, "cgroup"), maxCgroupSize);
     return text ? core::parseSlurmCgroup(*text) : std::nullopt;
 }
 
 ProcArguments readArguments(core::Pid pid) {
-    return {readCapped(procPath(pid, "cmdline"), mostOfArguments).value_or("")};
+    return {readCapped(procPath(pid, "cmdline"), maxArgumentsSize).value_or("")};
 }
 
 std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid) {

@@ -33,8 +33,8 @@ struct ProcLogin {
     std::optional<core::Uid> uid;
 };
 
-/// Reads up to `most` bytes of a file. Returns nothing if the file cannot be read.
-std::optional<std::string> readCapped(const std::string& path, std::size_t most);
+/// Reads up to `maxSize` bytes of a file. Returns nothing if the file cannot be read.
+std::optional<std::string> readCapped(const std::string& path, std::size_t maxSize);
 
 /// Returns the current facts of a process. Returns nothing if the process is gone, or, with errno
 /// set, if reading failed.
@@ -44,9 +44,9 @@ std::optional<core::ProcessFacts> readProcess(core::Pid pid);
 std::optional<core::ProcessIdentity> readIdentity(core::Pid pid);
 
 /// The maximum number of ancestors to read, so that no lineage takes forever.
-inline constexpr std::size_t mostAncestors = 512;
+inline constexpr std::size_t maxAncestors = 512;
 
-/// Returns the ancestors of a process, parent first and without PID 1, at most `mostAncestors` of
+/// Returns the ancestors of a process, parent first and without PID 1, at most `maxAncestors` of
 /// them.
 std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process);
 

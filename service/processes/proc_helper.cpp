@@ -41,7 +41,7 @@ ChildProcess start(const ProcProgram& program, core::Descriptor& own) {
 } // namespace
 
 ProcHelper::ProcHelper(const ProcProgram& program)
-    : buffer_(longestProcPacket, '\0'), process_(start(program, socket_)) {
+    : buffer_(maxProcPacketSize, '\0'), process_(start(program, socket_)) {
     const auto greeting = receive(Clock::now() + startTime);
     if (!greeting || *greeting != procGreeting)
         throw ProcHelperError("does not start");

@@ -39,7 +39,7 @@ class ProcHelper {
     /// child together with the thread that started it.
     explicit ProcHelper(const ProcProgram& program);
 
-    /// Sends at most mostProcRequests requests. All previous requests must have been answered.
+    /// Sends at most maxProcRequests requests. All previous requests must have been answered.
     /// Throws ProcHelperError.
     void ask(const std::vector<ProcRequest>& requests);
 

@@ -215,7 +215,7 @@ std::string encodeProcRequests(const std::vector<ProcRequest>& requests) {
 
 std::vector<ProcRequest> decodeProcRequests(std::string_view packet) {
     constexpr std::size_t each = 2 * sizeof(std::uint32_t);
-    if (packet.empty() || packet.size() % each != 0 || packet.size() / each > mostProcRequests)
+    if (packet.empty() || packet.size() % each != 0 || packet.size() / each > maxProcRequests)
         throw ProcProtocolError("a packet holds no requests");
     PacketReader reader(packet);
     std::vector<ProcRequest> requests(packet.size() / each);

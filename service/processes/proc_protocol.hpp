@@ -41,8 +41,8 @@ using ProcAnswer = std::variant<ProcGone, ProcShortage, core::ProcessFacts, core
                                 ProcClaims, ProcArguments, ProcLogin>;
 
 /// The maximum number of requests in a packet, and the maximum size of a packet in bytes.
-inline constexpr std::size_t mostProcRequests = 1024;
-inline constexpr std::size_t longestProcPacket = 128U << 10U;
+inline constexpr std::size_t maxProcRequests = 1024;
+inline constexpr std::size_t maxProcPacketSize = 128U << 10U;
 /// Sent by the reader when it is ready, before any request.
 inline constexpr std::string_view procGreeting = "genv proc reader";
 

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // If this many helpers do not die, assume that the next one would hang as well.
-constexpr std::size_t mostHanging = 4;
+constexpr std::size_t maxHanging = 4;
 
 // How often to check a helper within the time allowed for an entry.
 constexpr int looksAtSleep = 6;
@@ -41,19 +41,19 @@ class ProcReader::Look {
     }
 
     std::vector<ProcReading> take() {
-        while (!pending_.empty() && budget_.left.count() > 0) {
+        while (!pending_.empty() && budget_.remaining.count() > 0) {
             ProcHelper* helper = nullptr;
             try {
                 helper = &reader_.helper();
             } catch (const ProcHelperError& error) {
-                reader_.tellOnce(error.what());
+                reader_.logOnce(error.what());
                 giveUp();
                 break;
             }
             try {
                 ask(*helper);
             } catch (const ProcHelperError& error) {
-                reader_.tellOnce(error.what());
+                reader_.logOnce(error.what());
                 reader_.endHelper();
                 died();
             }
@@ -71,7 +71,7 @@ class ProcReader::Look {
     // Sends as many requests as fit into a packet, and receives answers as long as they arrive.
     void ask(ProcHelper& helper) {
         std::vector<ProcRequest> requests;
-        for (std::size_t i = 0; i < std::min(pending_.size(), mostProcRequests); ++i)
+        for (std::size_t i = 0; i < std::min(pending_.size(), maxProcRequests); ++i)
             requests.push_back(requests_[pending_[i]]);
         helper.ask(requests);
         for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -87,7 +87,7 @@ class ProcReader::Look {
     // and consumes no budget.
     bool takeAnswer(ProcHelper& helper) {
         const auto begun = ProcHelper::Clock::now();
-        const milliseconds time = std::min(answerTime, budget_.left);
+        const milliseconds time = std::min(answerTime, budget_.remaining);
         auto asleep = begun;
         std::optional<std::uint64_t> sleep;
         for (;;) {
@@ -101,7 +101,7 @@ class ProcReader::Look {
                 asleep = now;
             sleep = seen;
             if (sleep && now - asleep >= time) {
-                budget_.left -= std::chrono::ceil<milliseconds>(now - asleep);
+                budget_.remaining -= std::chrono::ceil<milliseconds>(now - asleep);
                 if (time == answerTime)
                     hangs();
                 else
@@ -192,7 +192,7 @@ ProcHelper& ProcReader::helper() {
     if (!helper_) {
         hanging_.remove_if(
             [](ChildProcess& child) { return child.reap(milliseconds{0}).has_value(); });
-        if (hanging_.size() > mostHanging)
+        if (hanging_.size() > maxHanging)
             throw ProcHelperError(fmt::format("cannot be killed, {} times", hanging_.size()));
         helper_.emplace(access_.program);
         trouble_.clear();
@@ -208,9 +208,9 @@ void ProcReader::endHelper() {
     helper_.reset();
 }
 
-void ProcReader::tellOnce(const std::string& trouble) {
+void ProcReader::logOnce(const std::string& trouble) {
     if (std::exchange(trouble_, trouble) != trouble)
-        hung().tell(fmt::format("the reader of /proc {}", trouble));
+        hung().log(fmt::format("the reader of /proc {}", trouble));
 }
 
 } // namespace genv::service

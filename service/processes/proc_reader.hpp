@@ -36,9 +36,9 @@ using ProcReading = std::variant<ProcGone, ProcShortage, core::ProcessFacts, cor
 
 /// How long hung processes may delay one look at processes, however many calls it takes.
 struct ProcBudget {
-    std::size_t hangsPerUser = 4;             ///< then the user's other processes are postponed
-    std::chrono::milliseconds left{1000};     ///< then all other processes are postponed
-    std::map<core::Uid, std::size_t> hangs{}; ///< so far
+    std::size_t hangsPerUser = 4;              ///< then the user's other processes are postponed
+    std::chrono::milliseconds remaining{1000}; ///< then all other processes are postponed
+    std::map<core::Uid, std::size_t> hangs{};  ///< so far
 };
 
 /// The shared parts of readers. Copies share the list of hung processes.
@@ -70,7 +70,7 @@ class ProcReader {
 
     ProcHelper& helper();
     void endHelper();
-    void tellOnce(const std::string& trouble);
+    void logOnce(const std::string& trouble);
 
     ProcAccess access_;
     std::optional<ProcHelper> helper_;

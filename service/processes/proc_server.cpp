@@ -101,7 +101,7 @@ int serveProcReads(pid_t parent) {
         ::prctl(PR_SET_NAME, "genvd-proc");
         const core::Descriptor socket = takeSocket();
         send(socket.get(), procGreeting);
-        std::string buffer(longestProcPacket, '\0');
+        std::string buffer(maxProcPacketSize, '\0');
         for (std::string_view packet; !(packet = receive(socket.get(), buffer)).empty();) {
             for (const ProcRequest& request : decodeProcRequests(packet))
                 send(socket.get(), encodeProcAnswer(read(request)));

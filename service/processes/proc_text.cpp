@@ -76,7 +76,7 @@ std::optional<core::EnvironmentHint> parseEnvironmentHint(std::string_view text)
         else if (!stamp && entry.starts_with(stampName))
             stamp = entry.substr(stampName.size());
     }
-    if (!id || id->size() > core::longestName)
+    if (!id || id->size() > core::maxNameLength)
         return std::nullopt;
     core::EnvironmentHint hint{std::string(*id), std::nullopt};
     if (!stamp || stamp->empty())

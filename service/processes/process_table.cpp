@@ -25,7 +25,7 @@ constexpr int threadFlag = O_EXCL;
 ProcBudget budgetOfCall() {
     return {1, ProcReader::answerTime};
 }
-constexpr std::size_t mostHungOfUser = 4;
+constexpr std::size_t maxHungPerUser = 4;
 
 // At the start, wait only for the first hung process of each user, and only briefly in total.
 ProcBudget budgetOfStart() {
@@ -96,15 +96,15 @@ std::shared_ptr<const core::ProcessHandle> ProcessTable::hold(core::Pid pid) {
     return std::make_shared<Handle>(Pidfd::open(pid));
 }
 
-void ProcessTable::read(ProcRequest request, core::Uid asker,
+void ProcessTable::read(ProcRequest request, core::Uid requester,
                         std::function<void(const ProcReading&)> done) {
     worker_.run<ProcReading>(
-        asker,
+        requester,
         [&reader = reader_, request]() -> ProcReading {
             const auto owner = ownerOf(request.pid);
             if (!owner)
                 return ProcGone{};
-            if (reader.hung().hangsOf(*owner, request.part) >= mostHungOfUser)
+            if (reader.hung().hangsOf(*owner, request.part) >= maxHungPerUser)
                 return ProcPostponed{};
             ProcBudget budget = budgetOfCall();
             return reader.read(request, budget);
@@ -112,14 +112,14 @@ void ProcessTable::read(ProcRequest request, core::Uid asker,
         std::move(done));
 }
 
-void ProcessTable::pin(core::Pid pid, core::Uid asker, PinAnswer answer) {
-    pin(Pidfd::open(pid), asker, std::move(answer));
+void ProcessTable::pin(core::Pid pid, core::Uid requester, PinAnswer answer) {
+    pin(Pidfd::open(pid), requester, std::move(answer));
 }
 
-void ProcessTable::pin(Pidfd process, core::Uid asker, PinAnswer answer) {
+void ProcessTable::pin(Pidfd process, core::Uid requester, PinAnswer answer) {
     const core::Pid pid = process.pid();
     auto held = std::make_shared<Pidfd>(std::move(process));
-    read({pid, ProcPart::Facts}, asker,
+    read({pid, ProcPart::Facts}, requester,
          [this, held, answer = std::move(answer)](const ProcReading& reading) {
              answer(pinnedBy(*held, reading));
          });
@@ -139,7 +139,7 @@ core::ProcessRead<core::PinnedProcess> ProcessTable::pinnedBy(Pidfd& held,
     }
 }
 
-void ProcessTable::pinDescriptor(int pidfd, core::Uid asker, PinAnswer answer) {
+void ProcessTable::pinDescriptor(int pidfd, core::Uid requester, PinAnswer answer) {
     errno = 0;
     // This file belongs to the service, so no other process can delay the read.
     const auto text = readCapped(fmt::format("/proc/self/fdinfo/{}", pidfd), 4096);
@@ -162,7 +162,7 @@ void ProcessTable::pinDescriptor(int pidfd, core::Uid asker, PinAnswer answer) {
     core::Descriptor own(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
     if (own.get() < 0)
         failForShortage(static_cast<core::Pid>(pid), errno);
-    pin({std::move(own), static_cast<core::Pid>(pid)}, asker, std::move(answer));
+    pin({std::move(own), static_cast<core::Pid>(pid)}, requester, std::move(answer));
 }
 
 std::vector<std::shared_ptr<const core::ProcessPin>>
@@ -201,28 +201,28 @@ std::optional<core::ProcessIdentity> ProcessTable::pinned(core::Pid pid) const {
     return pins_.living(pid);
 }
 
-void ProcessTable::lineage(core::Pid pid, core::Uid asker, LineageAnswer answer) {
+void ProcessTable::lineage(core::Pid pid, core::Uid requester, LineageAnswer answer) {
     if (ancestry_ == Ancestry::ByKernel) {
         if (const auto lineage = askKernel(pid)) {
             answer(*lineage);
             return;
         }
     }
-    read({pid, ProcPart::Lineage}, asker,
+    read({pid, ProcPart::Lineage}, requester,
          [pid, answer = std::move(answer)](const ProcReading& reading) {
              answer(valueOf<core::Lineage>(reading, pid));
          });
 }
 
-void ProcessTable::slurmCgroup(core::Pid pid, core::Uid asker, CgroupAnswer answer) {
-    read({pid, ProcPart::Claims}, asker,
+void ProcessTable::slurmCgroup(core::Pid pid, core::Uid requester, CgroupAnswer answer) {
+    read({pid, ProcPart::Claims}, requester,
          [pid, answer = std::move(answer)](const ProcReading& reading) {
              answer(cgroupOf(valueOf<ProcClaims>(reading, pid)));
          });
 }
 
-void ProcessTable::loginUser(core::Pid pid, core::Uid asker, LoginAnswer answer) {
-    read({pid, ProcPart::Login}, asker,
+void ProcessTable::loginUser(core::Pid pid, core::Uid requester, LoginAnswer answer) {
+    read({pid, ProcPart::Login}, requester,
          [pid, answer = std::move(answer)](const ProcReading& reading) {
              answer(loginOf(valueOf<ProcLogin>(reading, pid)));
          });
@@ -240,7 +240,7 @@ std::optional<core::Lineage> ProcessTable::askKernel(core::Pid pid) const {
         if (!info)
             return std::nullopt;
         core::Lineage lineage{{identify(pid), info->uids, info->parent}, {}};
-        while (info->parent > 1 && lineage.ancestors.size() < mostAncestors) {
+        while (info->parent > 1 && lineage.ancestors.size() < maxAncestors) {
             Pidfd parent = Pidfd::open(info->parent);
             auto parentInfo = parent.info();
             // A process keeps its parent until the parent exits. The parent is unchanged, so the

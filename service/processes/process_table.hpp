@@ -32,14 +32,14 @@ class ProcessTable : public core::Processes {
     ProcessTable& operator=(const ProcessTable&) = delete;
 
     std::shared_ptr<const core::ProcessHandle> hold(core::Pid pid) override;
-    void pin(core::Pid pid, core::Uid asker, PinAnswer answer) override;
-    void pinDescriptor(int pidfd, core::Uid asker, PinAnswer answer) override;
+    void pin(core::Pid pid, core::Uid requester, PinAnswer answer) override;
+    void pinDescriptor(int pidfd, core::Uid requester, PinAnswer answer) override;
     std::vector<std::shared_ptr<const core::ProcessPin>>
     findAgain(const std::vector<core::ProcessIdentity>& processes) override;
     [[nodiscard]] std::optional<core::ProcessIdentity> pinned(core::Pid pid) const override;
-    void lineage(core::Pid pid, core::Uid asker, LineageAnswer answer) override;
-    void slurmCgroup(core::Pid pid, core::Uid asker, CgroupAnswer answer) override;
-    void loginUser(core::Pid pid, core::Uid asker, LoginAnswer answer) override;
+    void lineage(core::Pid pid, core::Uid requester, LineageAnswer answer) override;
+    void slurmCgroup(core::Pid pid, core::Uid requester, CgroupAnswer answer) override;
+    void loginUser(core::Pid pid, core::Uid requester, LoginAnswer answer) override;
     void onExit(std::function<void(const core::ProcessIdentity&)> listener) override;
 
     /// Returns the descriptor for the loop to watch. Call dispatch() when it is readable.
@@ -53,8 +53,9 @@ class ProcessTable : public core::Processes {
     void verify();
 
   private:
-    void read(ProcRequest request, core::Uid asker, std::function<void(const ProcReading&)> done);
-    void pin(Pidfd process, core::Uid asker, PinAnswer answer);
+    void read(ProcRequest request, core::Uid requester,
+              std::function<void(const ProcReading&)> done);
+    void pin(Pidfd process, core::Uid requester, PinAnswer answer);
     core::ProcessRead<core::PinnedProcess> pinnedBy(Pidfd& held, const ProcReading& reading);
     [[nodiscard]] std::optional<core::Lineage> askKernel(core::Pid pid) const;
     void verified(const std::vector<std::weak_ptr<const core::ProcessPin>>& pins,

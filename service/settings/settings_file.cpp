@@ -139,7 +139,7 @@ void readGroup(const std::string& name, const Group& group, core::Settings& sett
         return;
     }
     for (const auto& [key, entry] : group.keys) {
-        if (section->knows(key))
+        if (section->has(key))
             readKey(*section, key, entry, settings, complaints);
         else
             complaints.push_back(

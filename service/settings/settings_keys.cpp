@@ -328,7 +328,7 @@ std::vector<std::string_view> Section::keys() const {
     return keys != nullptr ? namesOf(*keys) : namesOf(limitKeys());
 }
 
-bool Section::knows(std::string_view key) const {
+bool Section::has(std::string_view key) const {
     const auto names = keys();
     return std::find(names.begin(), names.end(), key) != names.end();
 }

@@ -21,7 +21,7 @@ class Section {
 
     /// Returns the keys of the section, in the order of their documentation.
     [[nodiscard]] std::vector<std::string_view> keys() const;
-    [[nodiscard]] bool knows(std::string_view key) const;
+    [[nodiscard]] bool has(std::string_view key) const;
     /// Parses the value of a known key into `settings`. Throws core::Error(InvalidArgs), which
     /// names the valid values.
     void read(std::string_view key, const std::string& value, core::Settings& settings) const;

@@ -22,7 +22,7 @@ using core::SlurmIdleAction;
 
 constexpr std::string_view none = "none";
 constexpr std::string_view all = "all";
-constexpr std::size_t longestPath = 1024;
+constexpr std::size_t maxPathLength = 1024;
 
 std::string_view trimmed(std::string_view text) {
     constexpr std::string_view blanks = " \t";
@@ -76,7 +76,7 @@ SlurmIdleAction readSlurmIdleAction(const std::string& value) {
 std::string readSlurmBinDir(const std::string& value) {
     const std::filesystem::path path(value);
     const bool isPlain =
-        value.size() <= longestPath && std::ranges::all_of(value, [](unsigned char c) {
+        value.size() <= maxPathLength && std::ranges::all_of(value, [](unsigned char c) {
             return c > ' ' && c < 0x7f; // characters that logs and command lines show unchanged
         });
     if (!isPlain || !path.is_absolute() || path.lexically_normal().string() != value)

@@ -99,7 +99,7 @@ std::optional<ShellFiles::File> ShellFiles::parse(std::string_view text) {
     if (!readNumber(first, file.sequence) || !readNumber(first, file.began))
         return std::nullopt;
     file.devices = line();
-    while (!text.empty() && file.sentences.size() < mostSentences) {
+    while (!text.empty() && file.sentences.size() < maxSentences) {
         std::string_view rest = line();
         Sentence sentence;
         if (readNumber(rest, sentence.sequence)) {
@@ -143,8 +143,8 @@ void ShellFiles::conclude(const std::string& label, const core::Cause& cause) {
     file.sequence = nextSequence();
     file.began = 0;
     file.devices = "-1";
-    sayWithActor(label, file, cause, [cause](const std::string& actor) {
-        return core::sayEnd(cause.reason.text(), actor);
+    appendWithActor(label, file, cause, [cause](const std::string& actor) {
+        return core::describeEnd(cause.reason.text(), actor);
     });
     write(label, file);
 }
@@ -175,7 +175,7 @@ void ShellFiles::on(const core::WaitGranted& event) {
         devices.push_back(device.index);
     std::sort(devices.begin(), devices.end());
     file.sequence = nextSequence();
-    say(file, core::sayGrant(devices, event.waited));
+    append(file, core::describeGrant(devices, event.waited));
     write(label, file);
 }
 
@@ -204,8 +204,8 @@ void ShellFiles::on(const core::LeaseEnding& event) {
         return true;
     });
     file.sequence = nextSequence();
-    std::string sentence = sayWarning(*environment, warning);
-    say(file, std::move(sentence), std::move(warning));
+    std::string sentence = describeWarning(*environment, warning);
+    append(file, std::move(sentence), std::move(warning));
     write(label, file);
 }
 
@@ -234,22 +234,22 @@ void ShellFiles::dropOutdatedWarnings(const core::EnvironmentId& id) {
             }) == 0)
             return false;
         changed = true;
-        each.text = sayWarning(*environment, warning);
+        each.text = describeWarning(*environment, warning);
         return warning.devices.empty();
     });
     if (changed)
         write(label, found->second);
 }
 
-std::string ShellFiles::sayWarning(const core::Environment& environment,
-                                   const Warning& warning) const {
+std::string ShellFiles::describeWarning(const core::Environment& environment,
+                                        const Warning& warning) const {
     std::vector<core::DeviceIndex> devices;
     for (const core::Attachment& attachment : environment.attachments) {
         if (warning.devices.contains(attachment.device.uuid))
             devices.push_back(attachment.device.index);
     }
     std::sort(devices.begin(), devices.end());
-    return core::sayLeaseEnding(
+    return core::describeLeaseEnding(
         devices, core::wallEnd({{}, warning.end}, clock_.bootNow(), clock_.wallNow()));
 }
 
@@ -308,9 +308,9 @@ void ShellFiles::update(const core::EnvironmentId& id) {
     file.sequence = nextSequence();
     for (Change& change : changes_[id]) {
         std::sort(change.devices.begin(), change.devices.end());
-        sayWithActor(label, file, change.cause, [change](const std::string& actor) {
-            return core::sayChange(change.devices, change.attached, change.cause.reason.text(),
-                                   actor);
+        appendWithActor(label, file, change.cause, [change](const std::string& actor) {
+            return core::describeChange(change.devices, change.attached, change.cause.reason.text(),
+                                        actor);
         });
     }
     changes_.erase(id);
@@ -322,25 +322,25 @@ void ShellFiles::updateAll() {
         update(environment.id);
 }
 
-void ShellFiles::say(File& file, std::string sentence, std::optional<Warning> warning) {
+void ShellFiles::append(File& file, std::string sentence, std::optional<Warning> warning) {
     file.sentences.push_back({file.sequence, std::move(sentence), std::move(warning)});
-    if (file.sentences.size() > mostSentences)
+    if (file.sentences.size() > maxSentences)
         file.sentences.pop_front();
 }
 
-void ShellFiles::tell(const core::EnvironmentId& id, const core::Cause& cause,
-                      const std::function<std::string(const std::string& actor)>& sentence) {
+void ShellFiles::notify(const core::EnvironmentId& id, const core::Cause& cause,
+                        const std::function<std::string(const std::string& actor)>& sentence) {
     const std::string label = labelOf(id);
     const auto found = files_.find(label);
     if (found == files_.end())
         return;
     found->second.sequence = nextSequence();
-    sayWithActor(label, found->second, cause, sentence);
+    appendWithActor(label, found->second, cause, sentence);
     write(label, found->second);
 }
 
 // An administrator's name may require a remote look-up. Until it is known, the uid is used instead.
-void ShellFiles::sayWithActor(
+void ShellFiles::appendWithActor(
     const std::string& label, File& file, const core::Cause& cause,
     const std::function<std::string(const std::string& actor)>& sentence) {
     const std::uint64_t sequence = file.sequence;
@@ -349,7 +349,7 @@ void ShellFiles::sayWithActor(
         return !isRoot ? name : login ? fmt::format("root ({})", name) : "root";
     };
     const core::Uid asked = isRoot ? cause.actor.login.value_or(0) : cause.actor.uid;
-    say(file, sentence(named(fmt::format("uid {}", asked))));
+    append(file, sentence(named(fmt::format("uid {}", asked))));
     if (asked == 0 || cause.reason != core::Reason::admin())
         return;
     const std::string before = file.sentences.back().text;
@@ -389,7 +389,7 @@ std::uint64_t ShellFiles::nextSequence() {
 
 void ShellFiles::rememberEnded(const std::string& label) {
     ended_.push_back(label);
-    if (ended_.size() > mostEnded) {
+    if (ended_.size() > maxEnded) {
         remove(ended_.front());
         ended_.pop_front();
     }

@@ -39,9 +39,9 @@ namespace genv::service {
 class ShellFiles {
   public:
     /// The maximum number of sentences per environment.
-    static constexpr std::size_t mostSentences = 8;
+    static constexpr std::size_t maxSentences = 8;
     /// The maximum number of files of environments that somebody ended.
-    static constexpr std::size_t mostEnded = 256;
+    static constexpr std::size_t maxEnded = 256;
 
     ShellFiles(const std::filesystem::path& runtime, const core::Ledger& ledger,
                const core::Clock& clock, core::Users& users, core::Log& log);
@@ -68,8 +68,8 @@ class ShellFiles {
 
     /// Adds a sentence for the next prompt of an environment. The sentence receives the name of the
     /// user who caused it. Does nothing if the environment has no file.
-    void tell(const core::EnvironmentId& id, const core::Cause& cause,
-              const std::function<std::string(const std::string& actor)>& sentence);
+    void notify(const core::EnvironmentId& id, const core::Cause& cause,
+                const std::function<std::string(const std::string& actor)>& sentence);
 
   private:
     /// A warning that leases end soon. After a restart of the service, it is a sentence like any
@@ -114,12 +114,12 @@ class ShellFiles {
     void update(const core::EnvironmentId& id);
     void updateAll();
     void conclude(const std::string& label, const core::Cause& cause);
-    void say(File& file, std::string sentence, std::optional<Warning> warning = std::nullopt);
-    void sayWithActor(const std::string& label, File& file, const core::Cause& cause,
-                      const std::function<std::string(const std::string& actor)>& sentence);
+    void append(File& file, std::string sentence, std::optional<Warning> warning = std::nullopt);
+    void appendWithActor(const std::string& label, File& file, const core::Cause& cause,
+                         const std::function<std::string(const std::string& actor)>& sentence);
     void dropOutdatedWarnings(const core::EnvironmentId& id);
-    [[nodiscard]] std::string sayWarning(const core::Environment& environment,
-                                         const Warning& warning) const;
+    [[nodiscard]] std::string describeWarning(const core::Environment& environment,
+                                              const Warning& warning) const;
     [[nodiscard]] std::string devicesOf(const core::Environment& environment) const;
     [[nodiscard]] bool machineHasInstances() const;
     [[nodiscard]] std::uint64_t nextSequence();

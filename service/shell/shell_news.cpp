@@ -21,8 +21,9 @@ void ShellNews::on(const core::Attached& event) {
         return;
     for (const core::Holder& holder : device->holders) {
         if (ledger_.get(holder.environment).uid != event.owner)
-            tellFact(holder.environment, core::sayShared(device->facts.index, event.environment,
-                                                         core::escaped(comer->user)));
+            notifyOfFact(holder.environment,
+                         core::describeSharing(device->facts.index, event.environment,
+                                               core::escaped(comer->user)));
     }
 }
 
@@ -33,15 +34,15 @@ void ShellNews::on(const core::DeviceChanged& event) {
     if (!unwell_.isNews(device))
         return;
     for (const core::Holder& holder : device.holders)
-        tellFact(holder.environment,
-                 core::sayHealth(device.facts.index, core::toString(device.health)));
+        notifyOfFact(holder.environment,
+                     core::describeHealth(device.facts.index, core::toString(device.health)));
 }
 
 void ShellNews::on(const core::ProcessTerminated& event) {
     if (!event.cause.isNews())
         return;
     if (terminations_.empty())
-        scheduler_.soon([this] { tellTerminations(); });
+        scheduler_.soon([this] { notifyOfTerminations(); });
     auto same = std::find_if(terminations_.begin(), terminations_.end(), [&](const auto& each) {
         return each.environment == event.environment && each.owner == event.owner &&
                each.cause.reason == event.cause.reason && each.cause.actor == event.cause.actor;
@@ -53,16 +54,17 @@ void ShellNews::on(const core::ProcessTerminated& event) {
 }
 
 void ShellNews::on(const core::RuleWarning& event) {
-    const bool acts = event.left.count() > 0;
-    std::string sentence =
-        core::sayWarning(event.message, event.rule,
-                         acts ? std::optional(clock_.wallNow() + event.left) : std::nullopt);
-    tell(event.environment, event.user, core::Cause::fact(core::Reason::rule(event.rule)),
-         [sentence = std::move(sentence)](const std::string&) { return sentence; });
+    const bool acts = event.remaining.count() > 0;
+    std::string sentence = core::describeWarning(
+        event.message, event.rule,
+        acts ? std::optional(clock_.wallNow() + event.remaining) : std::nullopt);
+    notify(event.environment, event.user, core::Cause::fact(core::Reason::rule(event.rule)),
+           [sentence = std::move(sentence)](const std::string&) { return sentence; });
 }
 
 void ShellNews::on(const core::MemoryFilling& event) {
-    tellFact(event.environment, core::sayMemory(event.device.index, event.used, event.share));
+    notifyOfFact(event.environment,
+                 core::describeMemory(event.device.index, event.used, event.share));
 }
 
 // If isolation only watches, the user has lost nothing. The kernel does not report the environment
@@ -72,37 +74,37 @@ void ShellNews::on(const core::AccessRefused& event) {
         return;
     const core::DeviceIndex index = event.device.index;
     const bool isHeld = !ledger_.holdersOf(event.device.uuid).empty();
-    tell(std::nullopt, event.user, core::Cause::fact(core::Reason::user()),
-         [sentence = core::sayRefusedOpen(index, {{event.pid, event.command}}) + "; " +
-                     core::adviseOnRefusedOpen(index, isHeld)](const std::string&) {
-             return sentence;
-         });
+    notify(std::nullopt, event.user, core::Cause::fact(core::Reason::user()),
+           [sentence = core::describeRefusedOpen(index, {{event.pid, event.command}}) + "; " +
+                       core::adviseOnRefusedOpen(index, isHeld)](const std::string&) {
+               return sentence;
+           });
 }
 
-void ShellNews::tellTerminations() {
+void ShellNews::notifyOfTerminations() {
     for (const Termination& each : std::exchange(terminations_, {}))
-        tell(each.environment, each.owner, each.cause,
-             [processes = each.processes,
-              devices = std::vector(each.devices.begin(), each.devices.end()),
-              reason = each.cause.reason.text()](const std::string& actor) {
-                 return core::sayTermination(processes, devices, reason, actor);
-             });
+        notify(each.environment, each.owner, each.cause,
+               [processes = each.processes,
+                devices = std::vector(each.devices.begin(), each.devices.end()),
+                reason = each.cause.reason.text()](const std::string& actor) {
+                   return core::describeTermination(processes, devices, reason, actor);
+               });
 }
 
-void ShellNews::tellFact(const core::EnvironmentId& environment, const std::string& sentence) {
-    files_.tell(environment, core::Cause::fact(core::Reason::user()),
-                [sentence](const std::string&) { return sentence; });
+void ShellNews::notifyOfFact(const core::EnvironmentId& environment, const std::string& sentence) {
+    files_.notify(environment, core::Cause::fact(core::Reason::user()),
+                  [sentence](const std::string&) { return sentence; });
 }
 
-void ShellNews::tell(const std::optional<core::EnvironmentId>& environment, core::Uid owner,
-                     const core::Cause& cause, const Sentence& sentence) {
+void ShellNews::notify(const std::optional<core::EnvironmentId>& environment, core::Uid owner,
+                       const core::Cause& cause, const Sentence& sentence) {
     if (environment) {
-        files_.tell(*environment, cause, sentence);
+        files_.notify(*environment, cause, sentence);
         return;
     }
     for (const auto& [sequence, each] : ledger_.environments()) {
         if (each.uid == owner)
-            files_.tell(each.id, cause, sentence);
+            files_.notify(each.id, cause, sentence);
     }
 }
 

@@ -53,10 +53,10 @@ class ShellNews {
 
     /// Adds a sentence to the next prompt of an environment or, without one, to the prompts of all
     /// environments of the owner.
-    void tell(const std::optional<core::EnvironmentId>& environment, core::Uid owner,
-              const core::Cause& cause, const Sentence& sentence);
-    void tellFact(const core::EnvironmentId& environment, const std::string& sentence);
-    void tellTerminations();
+    void notify(const std::optional<core::EnvironmentId>& environment, core::Uid owner,
+                const core::Cause& cause, const Sentence& sentence);
+    void notifyOfFact(const core::EnvironmentId& environment, const std::string& sentence);
+    void notifyOfTerminations();
 
     const core::Ledger& ledger_;
     const core::Clock& clock_;

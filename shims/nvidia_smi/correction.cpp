@@ -12,14 +12,14 @@ namespace genv::shims::nvidia_smi {
 namespace {
 
 constexpr std::uint64_t mib = 1U << 20U;
-constexpr std::size_t longestLine = 1U << 20U;
+constexpr std::size_t maxLineLength = 1U << 20U;
 
 // Versions of NVML and of nvidia-smi round differently.
 bool isSame(std::uint64_t printedMib, std::uint64_t bytes) {
     return printedMib == bytes / mib || (bytes % mib != 0 && printedMib == bytes / mib + 1);
 }
 
-std::optional<Figure> atMost(std::uint64_t printedMib, std::uint64_t bytes) {
+std::optional<Figure> cappedAt(std::uint64_t printedMib, std::uint64_t bytes) {
     if (printedMib <= bytes / mib || isSame(printedMib, bytes))
         return std::nullopt;
     return Figure{bytes / mib};
@@ -50,7 +50,7 @@ void Corrector::finish(std::string& out) {
 std::optional<Figure> Corrector::replacement(std::string_view what, std::uint64_t printedMib,
                                              const Memory& memory, const SeenGpu& gpu) const {
     if (what == "total")
-        return memory.isWhole ? std::nullopt : atMost(printedMib, memory.totalBytes);
+        return memory.isWhole ? std::nullopt : cappedAt(printedMib, memory.totalBytes);
     if (what != "used" && what != "free" && what != "reserved")
         return std::nullopt;
     if (!memory.usedBytes) {
@@ -63,7 +63,7 @@ std::optional<Figure> Corrector::replacement(std::string_view what, std::uint64_
     const std::uint64_t used = *memory.usedBytes;
     if (what == "used")
         return isSame(printedMib, used) ? std::nullopt : std::optional(Figure{used / mib});
-    return atMost(printedMib, memory.totalBytes - std::min(memory.totalBytes, used));
+    return cappedAt(printedMib, memory.totalBytes - std::min(memory.totalBytes, used));
 }
 
 void Corrector::noteUnknownLayout(std::string_view what) const {
@@ -87,7 +87,7 @@ void LineStream::take(std::string_view text, std::string& out) {
         if (isComplete) {
             corrector_.take(pending_, out);
             pending_.clear();
-        } else if (pending_.size() > longestLine) {
+        } else if (pending_.size() > maxLineLength) {
             corrector_.takeOverlong(pending_, out);
             pending_.clear();
             isOverlong_ = true;

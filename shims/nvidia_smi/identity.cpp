@@ -13,7 +13,7 @@ namespace genv::shims::nvidia_smi {
 namespace {
 
 // A longer number is a serial number.
-constexpr std::size_t longestIndex = 4;
+constexpr std::size_t maxIndexLength = 4;
 
 using BusAddress = std::array<unsigned, 4>; // domain, bus, device, function
 
@@ -61,7 +61,7 @@ std::string gpuOf(const Seen& seen, std::string_view uuid) {
 std::string uuidOfName(std::string_view name, const View& view, const Seen& seen,
                        const std::function<std::vector<GpuIdentity>()>& ask) {
     const auto number = parseNumber(name);
-    if (number && name.size() <= longestIndex) {
+    if (number && name.size() <= maxIndexLength) {
         const VisibleDevice* device = findByIndex(view, *number);
         if (device != nullptr)
             return gpuOf(seen, device->uuid);

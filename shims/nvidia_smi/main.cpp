@@ -31,14 +31,14 @@ constexpr std::chrono::seconds oldestView{1};
 class Notes {
   public:
     void add(const std::string& text) {
-        if (!said_.insert(text).second)
+        if (!printed_.insert(text).second)
             return;
         std::fflush(stdout);
         fmt::print(stderr, "genv: {}\n", text);
     }
 
   private:
-    std::set<std::string> said_;
+    std::set<std::string> printed_;
 };
 
 std::string filterFile() {

@@ -29,7 +29,7 @@ class MonitorCorrector : public Corrector {
             // cppcheck-suppress containerOutOfBounds ; it is compared with the size first
             gpuColumn_ < row.size() ? parseNumber(row[gpuColumn_].text) : std::nullopt;
         if (!hasHeader_ || !index) {
-            if (wasLeftOut_) // a further line of a name
+            if (wasHidden_) // a further line of a name
                 return;
             if (!row.empty())
                 noteUnknownLayout("the output");
@@ -37,7 +37,7 @@ class MonitorCorrector : public Corrector {
             return;
         }
         const SeenGpu* gpu = seen().byIndex(*index);
-        wasLeftOut_ = gpu == nullptr;
+        wasHidden_ = gpu == nullptr;
         if (gpu != nullptr)
             out += takeRow(std::string(line), row, *gpu);
     }
@@ -77,7 +77,7 @@ class MonitorCorrector : public Corrector {
         const auto pid = parseNumber(row[pidColumn_].text);
         if (!pid || (*pid <= UINT32_MAX && gpu.pids.count(static_cast<std::uint32_t>(*pid)) > 0))
             return line;
-        wasLeftOut_ = true;
+        wasHidden_ = true;
         return gpu.pids.empty() && isNextSample(gpu.index, *pid) ? idleRow(line, row)
                                                                  : std::string();
     }
@@ -85,7 +85,7 @@ class MonitorCorrector : public Corrector {
     // Returns whether a hidden row of a GPU starts a new sample. This is true for the first hidden
     // row, and whenever a PID occurs again.
     bool isNextSample(std::uint32_t gpu, std::uint64_t pid) {
-        std::set<std::uint64_t>& sample = leftOut_[gpu];
+        std::set<std::uint64_t>& sample = hidden_[gpu];
         const bool isNew = sample.insert(pid).second;
         if (isNew && sample.size() > 1)
             return false;
@@ -105,12 +105,12 @@ class MonitorCorrector : public Corrector {
     }
 
     bool hasHeader_ = false;
-    bool wasLeftOut_ = false; // the last row was hidden
+    bool wasHidden_ = false; // the last row was hidden
     std::size_t columns_ = 0;
     std::size_t gpuColumn_ = 0;
     std::size_t pidColumn_ = 0;
     std::size_t memoryColumn_ = 0;
-    std::map<std::uint32_t, std::set<std::uint64_t>> leftOut_;
+    std::map<std::uint32_t, std::set<std::uint64_t>> hidden_;
 };
 
 } // namespace

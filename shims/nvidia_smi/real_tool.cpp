@@ -27,9 +27,9 @@ namespace genv::shims::nvidia_smi {
 namespace {
 
 constexpr int notExecutable = 126;
-constexpr std::size_t mostOutput = 4U << 20U;
+constexpr std::size_t maxOutputSize = 4U << 20U;
 constexpr std::size_t chunkSize = 64U << 10U;
-constexpr std::size_t longestReport = 4U << 10U;
+constexpr std::size_t maxReportSize = 4U << 10U;
 
 struct Pipe {
     client::Descriptor reading;
@@ -132,7 +132,7 @@ class Run {
             stream->finish(rest);
             print(rest);
         }
-        while (report_.isOpen() && reportText_.size() < longestReport &&
+        while (report_.isOpen() && reportText_.size() < maxReportSize &&
                readSome(report_, reportText_) && !isDrained_)
             isDrained_ = !isReadable(report_.get());
         return status_;
@@ -193,7 +193,7 @@ class Run {
     void readReport() {
         std::string more;
         readSome(report_, more);
-        if (reportText_.size() < longestReport)
+        if (reportText_.size() < maxReportSize)
             reportText_ += more;
     }
 
@@ -289,7 +289,7 @@ std::string outputOf(const std::string& program, const std::vector<std::string>&
     }
     output.writing.close();
     std::string text;
-    while (text.size() < mostOutput && readSome(output.reading, text)) {
+    while (text.size() < maxOutputSize && readSome(output.reading, text)) {
     }
     output.reading.close();
     int status = 0;

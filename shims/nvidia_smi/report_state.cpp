@@ -15,7 +15,7 @@ void ReportCorrector::beginGpu(std::string_view busId) {
     isInGpu_ = true;
 }
 
-bool ReportCorrector::hearUuid(std::string_view uuid) {
+bool ReportCorrector::handleUuid(std::string_view uuid) {
     uuid_ = uuid;
     return seen().byUuid(uuid) != nullptr;
 }

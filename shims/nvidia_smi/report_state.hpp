@@ -15,7 +15,7 @@ class ReportCorrector : public Corrector {
     /// Starts the report of a GPU, which is named by its PCI address.
     void beginGpu(std::string_view busId);
     /// Handles the UUID of the current GPU. Returns false if the GPU must be hidden.
-    bool hearUuid(std::string_view uuid);
+    bool handleUuid(std::string_view uuid);
     void endGpu();
     [[nodiscard]] bool isInGpu() const { return isInGpu_; }
 

@@ -182,7 +182,7 @@ class TextCorrector : public ReportCorrector {
         if (line.indentation == 0 && line.key == "Attached GPUs" && !line.value.empty())
             return withValue(text, line, std::to_string(seen().gpus().size()));
         if (line.indentation == sectionIndentation && line.key == "GPU UUID" && isInGpu() &&
-            !hearUuid(line.value)) {
+            !handleUuid(line.value)) {
             dropping_ = Dropping::Gpu;
             note("omitted a GPU of the report that is not attached");
             return {};

@@ -16,7 +16,7 @@ namespace {
 
 // Larger than the element of any process. It prevents a name without a closing tag from filling the
 // memory.
-constexpr std::size_t longestElement = 1U << 20U;
+constexpr std::size_t maxElementSize = 1U << 20U;
 
 class XmlCorrector : public ReportCorrector {
   public:
@@ -42,12 +42,12 @@ class XmlCorrector : public ReportCorrector {
             take(event);
         if (!reader_.failure().empty())
             return cutOff(reader_.failure());
-        if (undecided_ && held_.size() > longestElement) {
+        if (undecided_ && held_.size() > maxElementSize) {
             note(fmt::format("omitted a {} with too much text",
                              undecided_->isProcess ? "process" : "MIG instance"));
             leaveOut();
         }
-        if (!undecided_ && (!valueBegin_ || held_.size() > longestElement)) {
+        if (!undecided_ && (!valueBegin_ || held_.size() > maxElementSize)) {
             valueBegin_.reset();
             out += std::exchange(held_, {});
         }
@@ -70,20 +70,20 @@ class XmlCorrector : public ReportCorrector {
     }
 
     void take(const XmlEvent& event) {
-        const bool followsLeftOut = std::exchange(isLineLeftOut_, false);
+        const bool followsHidden = std::exchange(isLineHidden_, false);
         if (event.kind == XmlEvent::Kind::Text) {
-            if (leftOutDepth_ == 0 && !(followsLeftOut && withoutEnd(event.text).empty()))
+            if (hiddenDepth_ == 0 && !(followsHidden && withoutEnd(event.text).empty()))
                 held_ += event.text;
         } else if (event.kind == XmlEvent::Kind::Start) {
             ++depth_;
-            if (leftOutDepth_ == 0)
+            if (hiddenDepth_ == 0)
                 takeStart(event);
         } else {
-            if (leftOutDepth_ == 0)
+            if (hiddenDepth_ == 0)
                 takeEnd(event);
-            if (leftOutDepth_ == depth_) {
-                leftOutDepth_ = 0;
-                isLineLeftOut_ = held_.empty() || held_.back() == '\n';
+            if (hiddenDepth_ == depth_) {
+                hiddenDepth_ = 0;
+                isLineHidden_ = held_.empty() || held_.back() == '\n';
             }
             --depth_;
         }
@@ -123,7 +123,7 @@ class XmlCorrector : public ReportCorrector {
         if (event.name == "mig_device")
             endInstance();
         valueBegin_.reset();
-        if (leftOutDepth_ == 0)
+        if (hiddenDepth_ == 0)
             held_ += event.text;
     }
 
@@ -158,7 +158,7 @@ class XmlCorrector : public ReportCorrector {
     // Hides the undecided element, including the part that has not been read yet.
     void leaveOut() {
         held_.erase(undecided_->begin);
-        leftOutDepth_ = undecided_->depth;
+        hiddenDepth_ = undecided_->depth;
         undecided_.reset();
         valueBegin_.reset();
     }
@@ -173,7 +173,7 @@ class XmlCorrector : public ReportCorrector {
         } else if (name == "attached_gpus") {
             replaceValue(std::to_string(seen().gpus().size()));
         } else if (name == "uuid" && isInGpu() && !isInInstance()) {
-            if (!hearUuid(value))
+            if (!handleUuid(value))
                 noteUnknownLayout("the order of GPUs");
         } else if (isInMemory_) {
             takeMemory(name, value);
@@ -200,8 +200,8 @@ class XmlCorrector : public ReportCorrector {
     std::optional<std::size_t> valueBegin_; // in held_, until an element starts or ends in it
     std::optional<Undecided> undecided_;
     std::optional<bool> isVisible_; // whether the process is visible, from its PIDs so far
-    std::size_t leftOutDepth_ = 0;  // depth of the hidden element
-    bool isLineLeftOut_ = false;    // the rest of its line follows
+    std::size_t hiddenDepth_ = 0;   // depth of the hidden element
+    bool isLineHidden_ = false;     // the rest of its line follows
     bool isInMemory_ = false;
 };
 

@@ -39,10 +39,10 @@ std::optional<std::uint64_t> parseNumber(std::string_view text) {
     return number;
 }
 
-std::vector<Word> words(std::string_view line, std::size_t most) {
+std::vector<Word> words(std::string_view line, std::size_t max) {
     std::vector<Word> found;
     std::size_t at = 0;
-    while (found.size() < most) {
+    while (found.size() < max) {
         while (at < line.size() && isSpace(line[at]))
             ++at;
         if (at == line.size())

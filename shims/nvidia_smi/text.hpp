@@ -23,8 +23,8 @@ struct Word {
     std::size_t begin = 0;
     [[nodiscard]] std::size_t end() const { return begin + text.size(); }
 };
-/// Returns at most `most` words, separated by spaces.
-std::vector<Word> words(std::string_view line, std::size_t most = 64);
+/// Returns at most `max` words, separated by spaces.
+std::vector<Word> words(std::string_view line, std::size_t max = 64);
 
 /// Splits text at each `separator` without trimming. Returns one part if there is none.
 std::vector<std::string_view> split(std::string_view text, std::string_view separator);

@@ -14,7 +14,7 @@ namespace {
 
 // Larger than any tag, comment or depth in a report. Needed because expat buffers unfinished
 // tokens.
-constexpr std::size_t longestToken = 1U << 20U;
+constexpr std::size_t maxTokenSize = 1U << 20U;
 constexpr std::size_t deepestElement = 100;
 
 constexpr std::string_view nameBegin = "<process_name>";
@@ -145,7 +145,7 @@ void XmlReader::parse(std::string_view text, bool isLast) {
     pendingBegin_ += std::exchange(taken_, 0);
     if (isLast && !pending_.empty())
         events_.push_back({XmlEvent::Kind::Text, pending_, {}, {}});
-    if (pending_.size() > longestToken)
+    if (pending_.size() > maxTokenSize)
         refuse("unterminated tag or comment");
 }
 

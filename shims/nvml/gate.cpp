@@ -70,8 +70,8 @@ void load() {
     const int error = errorLocation != nullptr ? *errorLocation() : 0;
     const int result = fillFunctions() ? Loaded : Failed;
     if (state.exchange(result) == NotTried && result == Failed) {
-        if (const auto tell = ofLibc<ssize_t(int, const void*, std::size_t)>("write"))
-            tell(STDERR_FILENO, notLoaded, sizeof(notLoaded) - 1);
+        if (const auto libcWrite = ofLibc<ssize_t(int, const void*, std::size_t)>("write"))
+            libcWrite(STDERR_FILENO, notLoaded, sizeof(notLoaded) - 1);
     }
     if (errorLocation != nullptr)
         *errorLocation() = error;

@@ -9,7 +9,7 @@ namespace genv::shims {
 namespace {
 
 // The file is read completely if the lines of all hierarchies together are not longer than this.
-constexpr long longestText = 4096;
+constexpr long maxTextLength = 4096;
 
 long callKernel(long number, long first, long second, long third) {
 #if defined(__x86_64__)
@@ -56,10 +56,10 @@ bool mayBeInJob() {
         callKernel(SYS_openat, AT_FDCWD, addressOf("/proc/self/cgroup"), O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return false;
-    char text[longestText];
+    char text[maxTextLength];
     long size = 0;
-    for (long more = 1; more > 0 && size<longestText - 1; size += more> 0 ? more : 0)
-        more = callKernel(SYS_read, file, addressOf(text + size), longestText - 1 - size);
+    for (long more = 1; more > 0 && size<maxTextLength - 1; size += more> 0 ? more : 0)
+        more = callKernel(SYS_read, file, addressOf(text + size), maxTextLength - 1 - size);
     callKernel(SYS_close, file, 0, 0);
     text[size] = '\0';
     return contains(text, "slurm") && contains(text, "/job_");

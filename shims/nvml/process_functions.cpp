@@ -18,7 +18,7 @@ namespace {
 using nvml::Device;
 using nvml::Return;
 
-constexpr unsigned mostEntries = 1U << 16U;
+constexpr unsigned maxEntries = 1U << 16U;
 // Large enough for future versions of entries.
 constexpr std::size_t largestEntry = 128;
 
@@ -44,8 +44,8 @@ Return readAll(List list, const Shape& shape, Entries& entries) {
         entries.bytes.assign(room * largestEntry, unwritten);
         unsigned count = room;
         const Return answer = list(&count, static_cast<void*>(entries.bytes.data()));
-        if (answer == Return::InsufficientSize && room < mostEntries) {
-            room = std::clamp(count, 2 * room, mostEntries);
+        if (answer == Return::InsufficientSize && room < maxEntries) {
+            room = std::clamp(count, 2 * room, maxEntries);
             continue;
         }
         if (answer != Return::Success)

@@ -24,7 +24,7 @@ constexpr std::string_view anothers = "genv: the environment belongs to another 
 constexpr std::array<std::string_view, 6> lines{"export-table\n", "memory\n",     "processes\n",
                                                 "view\n",         "no-service\n", "anothers\n"};
 
-std::array<std::atomic<bool>, lines.size()> told;
+std::array<std::atomic<bool>, lines.size()> reported;
 
 bool isPending(int signal) {
     sigset_t pending;
@@ -64,7 +64,7 @@ int reportDescriptor() {
 
 void report(Event event) {
     const auto index = static_cast<std::size_t>(event);
-    if (told[index].load(std::memory_order_relaxed) || told[index].exchange(true))
+    if (reported[index].load(std::memory_order_relaxed) || reported[index].exchange(true))
         return;
     if (event == Event::NoService)
         writeQuietly(STDERR_FILENO, noService);

@@ -28,8 +28,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
 
 constexpr seconds freshness{1};
-constexpr const char* patience = "3s"; // in the format of sd-bus
-constexpr seconds longestWait{5};      // for another thread's query
+constexpr const char* timeout = "3s"; // in the format of sd-bus
+constexpr seconds maxWait{5};         // for another thread's query
 constexpr int forbearance = 20;
 
 // One query. All zeros mean that it was never executed.
@@ -128,7 +128,7 @@ std::shared_ptr<const View> current(Answer Page::*member, Question question) {
     const WithoutCancellation guard;
     timespec until{};
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += longestWait.count();
+    until.tv_sec += maxWait.count();
     if (pthread_mutex_clocklock(&answer.mutex, CLOCK_MONOTONIC, &until) != 0)
         return nullptr;
     if (Clock::now() >= answer.expires)
@@ -140,19 +140,19 @@ std::shared_ptr<const View> current(Answer Page::*member, Question question) {
 
 // Sets the timeout of sd-bus, which reads it from a variable. The list of variables still belongs
 // to the program, and setenv() would write into it, so use a copy.
-void limitPatience() {
+void limitBusTimeout() {
     static std::vector<char*>& variables = *new std::vector<char*>; // never destroyed
     for (char** variable = environ; *variable != nullptr; ++variable)
         variables.push_back(*variable);
     variables.push_back(nullptr);
     environ = variables.data();
-    setenv("SYSTEMD_BUS_TIMEOUT", patience, 1);
+    setenv("SYSTEMD_BUS_TIMEOUT", timeout, 1);
 }
 
 } // namespace
 
 void prepareToAsk() {
-    limitPatience();
+    limitBusTimeout();
     whereabouts = new Whereabouts(readWhereabouts());
 }
 

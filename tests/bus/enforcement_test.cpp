@@ -209,25 +209,25 @@ TEST_F(Enforcement, RepeatsForItsCallerAloneAndOnlyWhileTheyStay) {
         return client.manager("Enforce", "a{sv}", 3, "dry-run", "b", 1, "interval", "t",
                               std::uint64_t{1}, "max-environments-per-user", "u", 0U);
     };
-    int heardByOthers = 0;
-    const Slot other =
-        asBob->listen("type='signal',member='Enforced'", [&](sd_bus_message*) { ++heardByOthers; });
+    int receivedByOthers = 0;
+    const Slot other = asBob->listen("type='signal',member='Enforced'",
+                                     [&](sd_bus_message*) { ++receivedByOthers; });
     {
         Client caller(alice);
-        std::vector<Action> heard;
+        std::vector<Action> received;
         const Slot own = caller.listen("type='signal',member='Enforced'",
-                                       [&](sd_bus_message* m) { heard = readActions(m); });
+                                       [&](sd_bus_message* m) { received = readActions(m); });
         EXPECT_EQ(messagesOf(repeat(caller)).size(), 0U);
         const std::string id = activate(*asAlice, shell);
-        caller.processUntil([&] { return !heard.empty(); }, "a cycle that finds something");
-        EXPECT_EQ(heard.front().kind, "finding");
-        EXPECT_EQ(heard.front().message,
+        caller.processUntil([&] { return !received.empty(); }, "a cycle that finds something");
+        EXPECT_EQ(received.front().kind, "finding");
+        EXPECT_EQ(received.front().message,
                   "User alice has 1 active environments which is 1 more than the maximum allowed");
-        EXPECT_EQ(heard.back().kind, "end");
-        EXPECT_EQ(heard.back().message, "Would end environment " + id + " of user alice");
+        EXPECT_EQ(received.back().kind, "end");
+        EXPECT_EQ(received.back().message, "Would end environment " + id + " of user alice");
         EXPECT_EQ(environmentCount(), "1") << "a dry run";
         asBob->ping(); // everything that was sent to bob before has arrived
-        EXPECT_EQ(heardByOthers, 0) << "the caller alone is told";
+        EXPECT_EQ(receivedByOthers, 0) << "the caller alone is told";
         for (int i = 0; i < 3; ++i)
             EXPECT_TRUE(repeat(caller).ok());
         EXPECT_EQ(repeat(caller).error, error::limitsExceeded);

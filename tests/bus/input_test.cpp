@@ -17,9 +17,9 @@ class Input : public BusTest {
     Input() : shell(alice), id(activate(*asAlice, shell, 1)) {}
 
     // A call of alice's was refused, and the state is as before.
-    void refused(const Answer& answer, const char* name, const char* said) {
-        EXPECT_EQ(answer.error, name) << said;
-        EXPECT_NE(answer.text.find(said), std::string::npos) << answer.text;
+    void refused(const Answer& answer, const char* name, const char* expected) {
+        EXPECT_EQ(answer.error, name) << expected;
+        EXPECT_NE(answer.text.find(expected), std::string::npos) << answer.text;
         for (const char c : answer.text)
             EXPECT_TRUE(static_cast<unsigned char>(c) >= ' ' && c != '\x7f') << answer.text;
         EXPECT_EQ(devicesOf(id), "0");

@@ -185,7 +185,7 @@ TEST_F(IsolatedGpus, AreOpenedByAnAdministratorUntilIsolationIsResumed) {
 }
 
 TEST_F(IsolatedGpus, HaveTheirModeToldWhenItChanges) {
-    std::vector<std::string> told;
+    std::vector<std::string> received;
     const Slot slot = asBob->listen(
         "type='signal',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"
         "path='/dev/genv/Manager'",
@@ -198,26 +198,26 @@ TEST_F(IsolatedGpus, HaveTheirModeToldWhenItChanges) {
                 sd_bus_message_read(message, "s", &name);
                 if (std::string(name) == "Isolation" &&
                     sd_bus_message_read(message, "v", "s", &value) > 0)
-                    told.emplace_back(value);
+                    received.emplace_back(value);
                 else
                     sd_bus_message_skip(message, "v");
                 sd_bus_message_exit_container(message);
             }
         });
     // The signal about the mode may arrive before or after this starts to listen.
-    const auto awaitTold = [&](const std::string& mode) {
-        asBob->processUntil([&] { return !told.empty() && told.back() == mode; },
+    const auto awaitMode = [&](const std::string& mode) {
+        asBob->processUntil([&] { return !received.empty() && received.back() == mode; },
                             ("Isolation to be told as " + mode).c_str());
     };
     asBob->ping();
     configure("Isolation=watch\n");
-    awaitTold("watch");
+    awaitMode("watch");
     EXPECT_EQ(policy("Isolation"), "watch");
     EXPECT_TRUE(asRoot->manager("SuspendIsolation", "b", 1).ok());
-    awaitTold("none");
+    awaitMode("none");
     EXPECT_EQ(policy("Isolation"), "watch") << "as configured";
     EXPECT_TRUE(asRoot->manager("SuspendIsolation", "b", 0).ok());
-    awaitTold("watch");
+    awaitMode("watch");
 }
 
 TEST_F(IsolatedGpus, AreWatchedOnlyWhereThatIsConfigured) {

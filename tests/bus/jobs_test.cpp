@@ -108,20 +108,21 @@ TEST_F(Jobs, TakeTheirDevicesFromALocalHolderWhoHearsOfIt) {
     EXPECT_TRUE(asBob->environment(id, "AddProcess", "u", compute.pid()).ok());
     reserve(uuidOf(2));
     EXPECT_EQ(devicesOf(id), "1,2") << "what is held stays held until a job gets it";
-    Told told(*asBob);
+    RecordedSignals signals(*asBob);
     asBob->ping();
     EXPECT_EQ(prolog("12", uuidOf(2), false).error, error::deviceUnavailable);
     EXPECT_EQ(devicesOf(id), "1,2");
     EXPECT_TRUE(prolog("12", uuidOf(2)).ok());
     EXPECT_EQ(devicesOf(id), "1");
     asBob->processUntil(
-        [&] { return told.notice("detached") != nullptr && !told.detached.empty(); }, "the notice");
-    EXPECT_EQ(told.notice("detached")->uid, bob);
-    EXPECT_EQ(told.notice("detached")->environment, id);
-    EXPECT_EQ(told.notice("detached")->details.at("reason"), "job");
-    EXPECT_EQ(told.notice("detached")->details.at("device"), "2");
-    EXPECT_EQ(told.detached, std::vector<std::string>{id + " 2 job"});
-    EXPECT_EQ(told.notice("attached"), nullptr) << "a job is no news to its owner";
+        [&] { return signals.notice("detached") != nullptr && !signals.detached.empty(); },
+        "the notice");
+    EXPECT_EQ(signals.notice("detached")->uid, bob);
+    EXPECT_EQ(signals.notice("detached")->environment, id);
+    EXPECT_EQ(signals.notice("detached")->details.at("reason"), "job");
+    EXPECT_EQ(signals.notice("detached")->details.at("device"), "2");
+    EXPECT_EQ(signals.detached, std::vector<std::string>{id + " 2 job"});
+    EXPECT_EQ(signals.notice("attached"), nullptr) << "a job is no news to its owner";
     EXPECT_EQ(compute.wait(), SIGTERM) << "its processes there are ended";
 }
 

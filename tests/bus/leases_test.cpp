@@ -158,26 +158,26 @@ TEST_F(Leases, BeginWhenAWaitIsOver) {
 
 TEST_F(Leases, EndTheEnvironmentAndItsProgramsAndTellTheOwner) {
     const UserProcess shell(alice);
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     asAlice->ping();
     const std::string id = std::to_string(shell.pid());
     UserProcess program(
         {.uid = alice, .compute = true, .environment = {{"GENV_ENVIRONMENT_ID", id}}});
     EXPECT_EQ(activateFor(*asAlice, shell, 1).readString(), id);
-    asAlice->processUntil([&] { return told.notice("ended") != nullptr && !told.removed.empty(); },
-                          "the end");
-    EXPECT_EQ(told.removed, std::vector<std::string>{id});
-    EXPECT_EQ(told.detached, std::vector<std::string>{id + " 0 expired"});
-    EXPECT_EQ(told.notice("ended")->uid, alice);
-    EXPECT_EQ(told.notice("ended")->environment, id);
-    EXPECT_EQ(told.notice("ended")->details.at("reason"), "expired");
+    asAlice->processUntil(
+        [&] { return signals.notice("ended") != nullptr && !signals.removed.empty(); }, "the end");
+    EXPECT_EQ(signals.removed, std::vector<std::string>{id});
+    EXPECT_EQ(signals.detached, std::vector<std::string>{id + " 0 expired"});
+    EXPECT_EQ(signals.notice("ended")->uid, alice);
+    EXPECT_EQ(signals.notice("ended")->environment, id);
+    EXPECT_EQ(signals.notice("ended")->details.at("reason"), "expired");
     EXPECT_EQ(program.wait(), SIGTERM);
     EXPECT_EQ(environmentCount(), "0");
 }
 
 TEST_F(Leases, OfAnAttachmentEndItAlone) {
     const UserProcess shell(alice);
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     asAlice->ping();
     const std::string id = activate(*asAlice, shell);
     UserProcess program(
@@ -188,9 +188,10 @@ TEST_F(Leases, OfAnAttachmentEndItAlone) {
                     .ok());
     EXPECT_NE(expires(id), 0) << "when the first lease is over";
     asAlice->processUntil(
-        [&] { return told.notice("detached") != nullptr && !told.detached.empty(); }, "the end");
-    EXPECT_EQ(told.detached, std::vector<std::string>{id + " 0 expired"});
-    EXPECT_EQ(told.notice("detached")->details.at("reason"), "expired");
+        [&] { return signals.notice("detached") != nullptr && !signals.detached.empty(); },
+        "the end");
+    EXPECT_EQ(signals.detached, std::vector<std::string>{id + " 0 expired"});
+    EXPECT_EQ(signals.notice("detached")->details.at("reason"), "expired");
     EXPECT_EQ(program.wait(), SIGTERM);
     EXPECT_EQ(environmentCount(), "1") << "the environment itself stays";
     EXPECT_EQ(expires(id), 0);
@@ -199,27 +200,27 @@ TEST_F(Leases, OfAnAttachmentEndItAlone) {
 TEST_F(Leases, WarnBeforeTheyEnd) {
     const UserProcess first(alice);
     const UserProcess second(alice);
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     asAlice->ping();
     const std::string id = activateFor(*asAlice, first, 2).readString();
-    asAlice->processUntil([&] { return told.notice("expiring") != nullptr; }, "the warning");
-    EXPECT_EQ(told.removed, std::vector<std::string>{}) << "it is there still";
-    const Told::Notice warning = *told.notice("expiring");
+    asAlice->processUntil([&] { return signals.notice("expiring") != nullptr; }, "the warning");
+    EXPECT_EQ(signals.removed, std::vector<std::string>{}) << "it is there still";
+    const RecordedSignals::Notice warning = *signals.notice("expiring");
     EXPECT_EQ(warning.uid, alice);
     EXPECT_EQ(warning.environment, id);
     EXPECT_EQ(warning.details.at("left"), "1");
     EXPECT_FALSE(warning.details.contains("device")) << "all of it ends";
-    asAlice->processUntil([&] { return !told.removed.empty(); }, "the end");
+    asAlice->processUntil([&] { return !signals.removed.empty(); }, "the end");
 
-    told.notices.clear();
+    signals.notices.clear();
     const std::string other = activate(*asAlice, second);
     EXPECT_TRUE(asAlice
                     ->environment(other, "Attach", "a{sv}", 2, "index", "u", 0U, "lifetime", "t",
                                   std::uint64_t{2})
                     .ok());
-    asAlice->processUntil([&] { return told.notice("expiring") != nullptr; }, "the warning");
-    EXPECT_EQ(told.notice("expiring")->environment, other);
-    EXPECT_EQ(told.notice("expiring")->details.at("device"), "0");
+    asAlice->processUntil([&] { return signals.notice("expiring") != nullptr; }, "the warning");
+    EXPECT_EQ(signals.notice("expiring")->environment, other);
+    EXPECT_EQ(signals.notice("expiring")->details.at("device"), "0");
 }
 
 TEST_F(Leases, AreAtMostWhatIsAllowed) {

@@ -148,7 +148,7 @@ TEST_F(Lingering, KeepsItsGpusWhereItsProgramIsRefusedAnotherEnvironment) {
     const std::string id = activate(*asAlice, program, 2);
     ASSERT_TRUE(asAlice->environment(id, "RemoveProcess", "u", program.pid()).ok());
     ASSERT_EQ(propertyOf(id, "Lingering"), "1");
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     {
         const Rule rule("nobody-attaches", "action.id == \"dev.genv.manager.attach\"", "NO");
         EXPECT_EQ(attachOne(*asAlice, program).error, error::accessDenied);
@@ -157,8 +157,8 @@ TEST_F(Lingering, KeepsItsGpusWhereItsProgramIsRefusedAnotherEnvironment) {
     EXPECT_EQ(devicesOf(id), "0,1");
     EXPECT_EQ(environmentCount(), "1");
     asAlice->ping();
-    EXPECT_TRUE(told.detached.empty());
-    EXPECT_TRUE(told.removed.empty());
+    EXPECT_TRUE(signals.detached.empty());
+    EXPECT_TRUE(signals.removed.empty());
 }
 
 TEST_F(Lingering, IsNotJoinedUnderAnIdWhoseEnvironmentEndsJustThen) {
@@ -232,13 +232,13 @@ TEST_F(Lingering, IsEndedByItsLease) {
 
 TEST_F(Lingering, IsToldToItsOwnerWithThePids) {
     const UserProcess shell(alice);
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     const std::string id = activate(*asAlice, shell, 1);
     const auto program = compute(alice, id);
     ASSERT_TRUE(asAlice->environment(id, "Deactivate").ok());
-    EXPECT_EQ(told.notice("lingering"), nullptr) << "too early: it may be dying";
-    asAlice->processUntil([&] { return told.notice("lingering") != nullptr; }, "the notice");
-    const Told::Notice& notice = *told.notice("lingering");
+    EXPECT_EQ(signals.notice("lingering"), nullptr) << "too early: it may be dying";
+    asAlice->processUntil([&] { return signals.notice("lingering") != nullptr; }, "the notice");
+    const RecordedSignals::Notice& notice = *signals.notice("lingering");
     EXPECT_EQ(notice.uid, alice);
     EXPECT_EQ(notice.environment, id);
     EXPECT_EQ(notice.details.at("pids"), std::to_string(program->pid()));
@@ -272,14 +272,14 @@ TEST_F(Lingering, IsNotForAMachineWhoseAdministratorForbidsIt) {
     const auto program = compute(alice, id);
     // This makes the service see the program.
     ASSERT_TRUE(asRoot->manager("Enforce", "a{sv}", 1, "dry-run", "b", 1).ok());
-    Told told(*asBob);
+    RecordedSignals signals(*asBob);
     ASSERT_TRUE(asAlice->environment(id, "Deactivate").ok());
     EXPECT_FALSE(exists(id));
     // The program uses every GPU of this machine, so bob gets a GPU that it uses, and a notice.
     ASSERT_TRUE(attachOne(*asBob, bobs).ok());
-    asBob->processUntil([&] { return told.notice("device-occupied") != nullptr; }, "the notice");
-    EXPECT_EQ(told.notice("device-occupied")->details.at("pid"), std::to_string(program->pid()));
-    EXPECT_EQ(told.notice("device-occupied")->details.at("owner"), std::to_string(alice));
+    asBob->processUntil([&] { return signals.notice("device-occupied") != nullptr; }, "the notice");
+    EXPECT_EQ(signals.notice("device-occupied")->details.at("pid"), std::to_string(program->pid()));
+    EXPECT_EQ(signals.notice("device-occupied")->details.at("owner"), std::to_string(alice));
 }
 
 // -- a driver that says which process uses which GPU, and that hangs

@@ -79,7 +79,7 @@ TEST_F(Locks, GoToOneAtATimeInTheOrderOfAsking) {
 }
 
 TEST_F(Locks, AreToldAsAPropertyOfTheDevice) {
-    std::vector<std::string> told;
+    std::vector<std::string> received;
     const Slot slot = asBob->listen(
         "type='signal',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"
         "path='" +
@@ -93,17 +93,17 @@ TEST_F(Locks, AreToldAsAPropertyOfTheDevice) {
                 sd_bus_message_read(message, "s", &name);
                 if (std::string(name) == "LockedBy" &&
                     sd_bus_message_read(message, "v", "s", &value) > 0)
-                    told.emplace_back(value);
+                    received.emplace_back(value);
                 else
                     sd_bus_message_skip(message, "v");
                 sd_bus_message_exit_container(message);
             }
         });
     SharedDescriptor alicesLock = lock(*asAlice, hers);
-    asBob->processUntil([&] { return told.size() == 1; }, "the lock to be told");
+    asBob->processUntil([&] { return received.size() == 1; }, "the lock to be told");
     alicesLock.reset();
-    asBob->processUntil([&] { return told.size() == 2; }, "its release to be told");
-    EXPECT_EQ(told, (std::vector<std::string>{hers, ""}));
+    asBob->processUntil([&] { return received.size() == 2; }, "its release to be told");
+    EXPECT_EQ(received, (std::vector<std::string>{hers, ""}));
 }
 
 TEST_F(Locks, ExcludeTwoOfOneEnvironmentToo) {

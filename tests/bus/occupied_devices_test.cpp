@@ -27,11 +27,13 @@ class OccupiedDevices : public BusTest {
         process.kill(SIGKILL);
         process.wait();
     }
-    static const Told::Notice* warning(Told& told) { return told.notice("device-occupied"); }
-    static void expectNamed(Told& told, const UserProcess& process, core::Uid owner) {
-        ASSERT_NE(warning(told), nullptr) << "before the answer";
-        EXPECT_EQ(warning(told)->details.at("pid"), std::to_string(process.pid()));
-        EXPECT_EQ(warning(told)->details.at("owner"), std::to_string(owner));
+    static const RecordedSignals::Notice* warning(RecordedSignals& signals) {
+        return signals.notice("device-occupied");
+    }
+    static void expectNamed(RecordedSignals& signals, const UserProcess& process, core::Uid owner) {
+        ASSERT_NE(warning(signals), nullptr) << "before the answer";
+        EXPECT_EQ(warning(signals)->details.at("pid"), std::to_string(process.pid()));
+        EXPECT_EQ(warning(signals)->details.at("owner"), std::to_string(owner));
     }
 };
 
@@ -39,9 +41,9 @@ TEST_F(OccupiedDevices, ComeWithThePidAndTheOwnerOfTheProcess) {
     const UserProcess shell(alice);
     const UserProcess program({.uid = bob, .compute = true});
     sample();
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     take(*asAlice, shell);
-    expectNamed(told, program, bob);
+    expectNamed(signals, program, bob);
 }
 
 TEST_F(OccupiedDevices, ComeWithoutAWarningOnceTheProcessIsKilled) {
@@ -49,12 +51,12 @@ TEST_F(OccupiedDevices, ComeWithoutAWarningOnceTheProcessIsKilled) {
     UserProcess program({.uid = bob, .compute = true});
     sample();
     end(program);
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     const std::string id = take(*asAlice, shell);
     EXPECT_EQ(devicesOf(id), "0");
     sample(); // a late warning would arrive before this
     asAlice->ping();
-    EXPECT_EQ(warning(told), nullptr) << "of a process that is gone";
+    EXPECT_EQ(warning(signals), nullptr) << "of a process that is gone";
 }
 
 TEST_F(OccupiedDevices, ComeWithTheProcessThatIsLeftWhereTheKnownOneWasKilled) {
@@ -63,9 +65,9 @@ TEST_F(OccupiedDevices, ComeWithTheProcessThatIsLeftWhereTheKnownOneWasKilled) {
     sample();
     end(first);
     const UserProcess second({.uid = carol, .compute = true});
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     take(*asAlice, shell);
-    expectNamed(told, second, carol);
+    expectNamed(signals, second, carol);
 }
 
 TEST_F(OccupiedDevices, ComeWithTheWarningBeforeTheAnswerAlsoAfterAWait) {
@@ -79,10 +81,10 @@ TEST_F(OccupiedDevices, ComeWithTheWarningBeforeTheAnswerAlsoAfterAWait) {
     sample();
     end(first);
     const UserProcess second({.uid = bob, .compute = true});
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     ASSERT_TRUE(asCarol->environment(held, "Detach", "au", 0).ok());
     EXPECT_TRUE(asAlice->finish(*waiting).ok());
-    expectNamed(told, second, bob);
+    expectNamed(signals, second, bob);
 }
 
 } // namespace

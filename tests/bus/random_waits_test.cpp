@@ -86,7 +86,7 @@ class RandomWaits : public BusTest {
         }
     }
 
-    std::size_t upTo(std::size_t most) { return random() % most; }
+    std::size_t upTo(std::size_t limit) { return random() % limit; }
 
     // A separate program, so that it has no copies of the connections of others.
     void arrive(Person& person) {

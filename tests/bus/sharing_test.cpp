@@ -238,39 +238,40 @@ TEST_F(Sharing, SharesMemoryAndOverSubscribesWhenAsked) {
     EXPECT_EQ(asBob->environment(his, "Attach", "a{sv}", 1, "index", "u", 0U).error,
               error::deviceUnavailable);
     EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "AvailableMemory"), "6000000000");
-    bool heard = false;
+    bool isReceived = false;
     const Slot slot = asAlice->listen(
         "type='signal',interface='dev.genv.Manager',member='Notice'", [&](sd_bus_message* message) {
             std::uint32_t uid = 0;
             const char* kind = nullptr;
             const char* environment = nullptr;
             sd_bus_message_read(message, "uss", &uid, &kind, &environment);
-            heard = uid == alice && std::string(kind) == "over-subscribed" && environment == hers;
+            isReceived =
+                uid == alice && std::string(kind) == "over-subscribed" && environment == hers;
         });
     EXPECT_TRUE(
         asBob->environment(his, "Attach", "a{sv}", 2, "index", "u", 0U, "over-subscribe", "b", 1)
             .ok());
-    asAlice->processUntil([&] { return heard; }, "the notice to alice");
+    asAlice->processUntil([&] { return isReceived; }, "the notice to alice");
     EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "AvailableMemory"), "0");
 }
 
 TEST_F(Sharing, TellsTheOwnerWhatAnAdministratorDidAndNobodyElse) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 1);
-    std::string told;
+    std::string received;
     const Slot slot = asBob->listen(
         "type='signal',interface='dev.genv.Manager',member='Notice'", [&](sd_bus_message* message) {
             std::uint32_t uid = 0;
             const char* kind = nullptr;
             const char* environment = nullptr;
             sd_bus_message_read(message, "uss", &uid, &kind, &environment);
-            told += std::to_string(uid) + " " + kind + " " + environment + ";";
+            received += std::to_string(uid) + " " + kind + " " + environment + ";";
         });
     EXPECT_TRUE(asAlice->environment(id, "Detach", "au", 0).ok());
     EXPECT_TRUE(asAlice->environment(id, "Attach", "a{sv}", 1, "index", "u", 2U).ok());
     EXPECT_TRUE(asRoot->environment(id, "Detach", "au", 1, 2U).ok());
-    asBob->processUntil([&] { return !told.empty(); }, "a notice");
-    EXPECT_EQ(told, "1001 detached " + id + ";") << "what alice did herself is no news to her";
+    asBob->processUntil([&] { return !received.empty(); }, "a notice");
+    EXPECT_EQ(received, "1001 detached " + id + ";") << "what alice did herself is no news to her";
 }
 
 TEST_F(Sharing, DetachesNothingForASmallerCountUnlessItIsExact) {
@@ -352,20 +353,20 @@ TEST_F(Sharing, TellsChangesOnceAfterTheReply) {
 
 TEST_F(Sharing, ObjectsComeAndGoWithWhatTheyShow) {
     const UserProcess shell(alice);
-    std::multiset<std::string> told;
+    std::multiset<std::string> received;
     const auto note = [&](sd_bus_message* message) {
         const char* path = nullptr;
         sd_bus_message_read(message, "o", &path);
-        told.insert(std::string(sd_bus_message_get_member(message)) + " " + path);
+        received.insert(std::string(sd_bus_message_get_member(message)) + " " + path);
     };
     const Slot slot = asBob->listen(
         "type='signal',interface='org.freedesktop.DBus.ObjectManager',path='/dev/genv/Manager'",
         note);
     const std::string id = activate(*asAlice, shell);
     EXPECT_TRUE(asAlice->environment(id, "Deactivate").ok());
-    asBob->processUntil([&] { return told.size() >= 2; }, "two signals");
-    EXPECT_EQ(told, (std::multiset<std::string>{"InterfacesAdded " + environmentPath(id),
-                                                "InterfacesRemoved " + environmentPath(id)}));
+    asBob->processUntil([&] { return received.size() >= 2; }, "two signals");
+    EXPECT_EQ(received, (std::multiset<std::string>{"InterfacesAdded " + environmentPath(id),
+                                                    "InterfacesRemoved " + environmentPath(id)}));
     EXPECT_EQ(asBob->property(environmentPath(id), environmentInterface, "Name"),
               "org.freedesktop.DBus.Error.UnknownObject");
 }

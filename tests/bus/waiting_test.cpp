@@ -287,23 +287,23 @@ TEST_F(Waits, ThatAreCancelledWhileTheirCallersAreGoneAreSaidToBe) {
 }
 
 TEST_F(Waits, AreToldWhenTheyBeginAndEnd) {
-    Told told(*asBob);
+    RecordedSignals signals(*asBob);
     asBob->ping();
     auto client = std::make_unique<Client>(alice);
     const auto call = wait(*client, hers, 2);
-    asBob->processUntil([&] { return told.queueChanges == 1; }, "the wait to be told");
+    asBob->processUntil([&] { return signals.queueChanges == 1; }, "the wait to be told");
     client.reset();
-    asBob->processUntil([&] { return told.queueChanges == 2; }, "its end to be told");
+    asBob->processUntil([&] { return signals.queueChanges == 2; }, "its end to be told");
 }
 
 TEST_F(Waits, EndWithANoticeToTheOwner) {
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     asAlice->ping();
     const auto call = wait(*asAlice, hers, 2);
     freeCarols();
     ASSERT_TRUE(asAlice->finish(*call).ok());
-    asAlice->processUntil([&] { return told.notice("granted") != nullptr; }, "the notice");
-    const Told::Notice& notice = *told.notice("granted");
+    asAlice->processUntil([&] { return signals.notice("granted") != nullptr; }, "the notice");
+    const RecordedSignals::Notice& notice = *signals.notice("granted");
     EXPECT_EQ(notice.uid, alice);
     EXPECT_EQ(notice.environment, hers);
     EXPECT_EQ(notice.details.at("devices"), "0,1");
@@ -311,13 +311,13 @@ TEST_F(Waits, EndWithANoticeToTheOwner) {
 }
 
 TEST_F(Waits, ThatNeverLastedAreNoNews) {
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     asAlice->ping();
     ASSERT_TRUE(
         asAlice->environment(hers, "Attach", "a{sv}", 2, "count", "u", 1U, "wait", "b", 1).ok());
     asRoot->manager("ListQueue");
     asAlice->ping();
-    EXPECT_EQ(told.notice("granted"), nullptr);
+    EXPECT_EQ(signals.notice("granted"), nullptr);
 }
 
 TEST_F(Waits, EndWithTheEnvironment) {

@@ -150,15 +150,15 @@ TEST_F(Within, WaitForEachOtherAndLoseWhatTheirParentLoses) {
     EXPECT_TRUE(asAlice->environment(a, "Detach", "au", 0).ok());
     const std::string c = asAlice->finish(*call).readString();
     EXPECT_EQ(devicesOf(c), "0");
-    Told told(*asAlice);
+    RecordedSignals signals(*asAlice);
     asAlice->ping();
     EXPECT_TRUE(asAlice->environment(hers, "Detach", "au", 1, 0U).ok());
     EXPECT_EQ(devicesOf(c), "");
-    asAlice->processUntil([&] { return told.detached.size() == 2; }, "the signals");
-    EXPECT_EQ(told.detached, (Ids{c + " 0 user", hers + " 0 user"}));
+    asAlice->processUntil([&] { return signals.detached.size() == 2; }, "the signals");
+    EXPECT_EQ(signals.detached, (Ids{c + " 0 user", hers + " 0 user"}));
     EXPECT_TRUE(asAlice->environment(hers, "Deactivate").ok());
-    asAlice->processUntil([&] { return told.removed.size() == 4; }, "the signals");
-    EXPECT_EQ(told.removed.back(), hers) << "its children ended before it";
+    asAlice->processUntil([&] { return signals.removed.size() == 4; }, "the signals");
+    EXPECT_EQ(signals.removed.back(), hers) << "its children ended before it";
     EXPECT_EQ(environmentCount(), "0");
 }
 

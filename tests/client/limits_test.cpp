@@ -37,9 +37,9 @@ TEST(Limits, OfALaterServiceAreShownToo) {
 }
 
 TEST(Limits, OfAnyNumberCanBeShown) {
-    const auto most = std::numeric_limits<std::uint64_t>::max();
+    const auto max = std::numeric_limits<std::uint64_t>::max();
     EXPECT_FALSE(
-        limitsTable({{"MaxLifetime", {most, most}}}).csv(false).starts_with("MaxLifetime,-"));
+        limitsTable({{"MaxLifetime", {max, max}}}).csv(false).starts_with("MaxLifetime,-"));
 }
 
 TEST(Limits, OfAllUsersHaveARowEach) {

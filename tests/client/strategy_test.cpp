@@ -110,7 +110,7 @@ TEST(Room, neverMixesGpusAndInstances) {
     EXPECT_TRUE(roomFor({2, {}, {}, false}, host).servesNow);
     EXPECT_FALSE(roomFor({3, {}, {}, false}, host).servesEver);
     host.attachments.push_back({1, "e", {}, {}, {}});
-    EXPECT_EQ(roomFor({1, {}, {}, false}, host).mostFreeBytesOnOne, 16 * gib);
+    EXPECT_EQ(roomFor({1, {}, {}, false}, host).maxFreeBytesOnOne, 16 * gib);
     EXPECT_FALSE(roomFor({2, {}, {}, false}, host).servesNow);
 }
 

@@ -154,7 +154,7 @@ TEST_F(Admission, AddsUpWhatAUserHolds) {
     EXPECT_EQ(all.environments, 2U);
     EXPECT_EQ(all.devices(), 3U);
     EXPECT_EQ(all.totalMemory(), gigabytes(15));
-    EXPECT_EQ(all.mostMemoryOnADevice(), gigabytes(7));
+    EXPECT_EQ(all.maxMemoryPerDevice(), gigabytes(7));
     EXPECT_EQ(core::holdingsOf(ledger, 4242).environments, 0U);
 }
 

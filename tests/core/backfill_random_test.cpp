@@ -18,7 +18,7 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
   protected:
     static constexpr std::uint32_t deviceCount = 4;
     static constexpr unsigned people = 12;
-    static constexpr minutes longest{180};
+    static constexpr minutes maxDuration{180};
 
     RandomLeases() {
         haveGpus(deviceCount);
@@ -46,7 +46,7 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
         const std::optional<std::chrono::seconds> lifetime =
             mayStayForEver && below(3) == 0
                 ? std::nullopt
-                : std::optional<std::chrono::seconds>(minutes{1 + below(longest.count())});
+                : std::optional<std::chrono::seconds>(minutes{1 + below(maxDuration.count())});
         const auto request = anyRequest();
         if (below(4) == 0) {
             attachNow(id, request, lifetime);
@@ -127,7 +127,8 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
                 continue;
             ++refusedExtensions_;
             EXPECT_EQ(codeOf([&, &held = environment] {
-                          ledger.configure(held.id, {{}, {}, {}, std::chrono::seconds{longest * 2}},
+                          ledger.configure(held.id,
+                                           {{}, {}, {}, std::chrono::seconds{maxDuration * 2}},
                                            held.uid);
                       }),
                       core::ErrorCode::DeviceUnavailable);
@@ -185,7 +186,7 @@ TEST_P(RandomLeases, ServeEverybodyInTimeWhereAllHaveOne) {
         expectNothingTwice(ledger);
         for (const core::WaitGranted& granted : std::exchange(granted_, {})) {
             const Asked& asked = asked_.at(granted.environment);
-            EXPECT_LE(granted.waited, longest * static_cast<int>(asked.ahead + 1))
+            EXPECT_LE(granted.waited, maxDuration * static_cast<int>(asked.ahead + 1))
                 << granted.environment << " with " << asked.ahead << " before it";
         }
     }

@@ -57,14 +57,14 @@ class ChildrenTest : public LingeringTest {
     /// Returns the environments that ended, in this order, with the reasons.
     [[nodiscard]] std::vector<std::string> ended() const {
         std::vector<std::string> texts;
-        for (const auto& event : toldOf<core::EnvironmentRemoved>())
+        for (const auto& event : emittedOf<core::EnvironmentRemoved>())
             texts.push_back(event.environment + " " + event.cause.reason.text());
         return texts;
     }
     /// Returns the detached devices as "ENVIRONMENT/INDEX REASON", in this order.
     [[nodiscard]] std::vector<std::string> detached() const {
         std::vector<std::string> texts;
-        for (const auto& event : toldOf<core::Detached>())
+        for (const auto& event : emittedOf<core::Detached>())
             texts.push_back(event.environment + "/" +
                             std::to_string(event.attachment.device.index) + " " +
                             event.cause.reason.text());

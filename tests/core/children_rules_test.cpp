@@ -86,7 +86,7 @@ TEST_F(ChildrenUnderRules, WarnOfTheirParentsShareAsWell) {
     core::MemoryWatch watch(events);
     watch.observed(ledger, seen);
     std::set<std::string> warned;
-    for (const auto& event : toldOf<core::MemoryFilling>())
+    for (const auto& event : emittedOf<core::MemoryFilling>())
         warned.insert(event.environment);
     EXPECT_EQ(warned, (std::set<std::string>{"20", "21"}));
 }
@@ -194,9 +194,9 @@ TEST_F(ChildrenThatStay, GoOnWhereSomebodyJoinsTheirParentInTime) {
 TEST_F(ChildrenThatStay, LingerThemselvesAndKeepTheDeviceFromTheirSiblings) {
     holding("10", alice, {0, 1});
     start("10", "11", alice);
-    const core::ComputeProcess left = worker(500, alice, {"GPU-0"}, "11");
+    const core::ComputeProcess remaining = worker(500, alice, {"GPU-0"}, "11");
     processes.exit(11);
-    sample(sampleOf(4, {left}));
+    sample(sampleOf(4, {remaining}));
     ASSERT_TRUE(isLingering("11"));
     start("10", "12", alice);
     EXPECT_EQ(devicesOf("12"), Indices{1});
@@ -210,9 +210,9 @@ TEST_F(ChildrenThatStay, LingerThemselvesAndKeepTheDeviceFromTheirSiblings) {
 TEST_F(ChildrenThatStay, LeaveALostDeviceWithTheirParent) {
     holding("10", alice, {0, 3});
     start("10", "11", alice, count(2));
-    const core::ComputeProcess left = worker(500, alice, {"GPU-3"}, "11");
+    const core::ComputeProcess remaining = worker(500, alice, {"GPU-3"}, "11");
     processes.exit(11);
-    sample(sampleOf(4, {left}));
+    sample(sampleOf(4, {remaining}));
     ASSERT_TRUE(isLingering("11"));
     haveGpus(3); // the lingering child ends because its parent loses the device
     EXPECT_EQ(ledger.find("11"), nullptr);

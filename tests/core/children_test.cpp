@@ -86,13 +86,13 @@ TEST_F(Children, MayHaveNoChildrenThemselves) {
 TEST_F(Children, LoseWhatTheirParentLosesBeforeItForTheSameReason) {
     holding("10", alice, {0, 1, 2});
     start("10", "11", alice, count(3));
-    told.clear();
+    emitted.clear();
     ledger.detach("10", {0}, alice);
     EXPECT_EQ(detached(), (Words{"11/0 user", "10/0 user"}));
-    told.clear();
+    emitted.clear();
     ledger.takeAway("10", "GPU-1", core::Cause::fact(core::Reason::rule("idle-timeout")));
     EXPECT_EQ(detached(), (Words{"11/1 rule:idle-timeout", "10/1 rule:idle-timeout"}));
-    told.clear();
+    emitted.clear();
     haveGpus(2);
     EXPECT_EQ(detached(), (Words{"11/2 device-lost", "10/2 device-lost"}));
     EXPECT_TRUE(devicesOf("11").empty() && ledger.get("11").isAlive());
@@ -101,7 +101,7 @@ TEST_F(Children, LoseWhatTheirParentLosesBeforeItForTheSameReason) {
 TEST_F(Children, LoseADeviceThatIsTakenFromEverybodyOnce) {
     holding("10", alice, {0});
     start("10", "11", alice);
-    told.clear();
+    emitted.clear();
     ledger.detachDevice(0, std::nullopt, root);
     EXPECT_EQ(detached(), (Words{"11/0 admin", "10/0 admin"}));
     attachIndices("10", {0});
@@ -120,7 +120,7 @@ TEST_F(Children, EndBeforeTheirParentWhateverEndsIt) {
         holding("10", alice, {0, 1});
         start("10", "11", alice);
         start("10", "12", alice);
-        told.clear();
+        emitted.clear();
         end();
         const std::string reason = why;
         EXPECT_EQ(ended(), (Words{"11 " + reason, "12 " + reason, "10 " + reason}));
@@ -133,7 +133,7 @@ TEST_F(Children, StayWithTheirParentWhereItsEndCannotBeWritten) {
     holding("10", alice, {0});
     start("10", "11", alice);
     store.writesUntilFailure = 1; // the child's document is removed, the parent's cannot be
-    store.mostFailures = 1;
+    store.maxFailures = 1;
     EXPECT_EQ(refusal([&] { ledger.deactivate("10", root); }).first, ErrorCode::StorageFailed);
     EXPECT_EQ(devicesOf("11"), Indices{0});
     EXPECT_TRUE(store.documents.contains("11")) << "it is written again";
@@ -142,9 +142,9 @@ TEST_F(Children, StayWithTheirParentWhereItsEndCannotBeWritten) {
 TEST_F(Children, OfSomebodyElseHearThatTheOwnerOfTheirParentDidIt) {
     holding("10", alice, {0, 1});
     start("10", "11", bob);
-    told.clear();
+    emitted.clear();
     ledger.detach("10", {}, alice);
-    const auto all = toldOf<core::Detached>();
+    const auto all = emittedOf<core::Detached>();
     ASSERT_EQ(all.size(), 3U);
     EXPECT_EQ(all[0].environment, "11");
     EXPECT_EQ(all[0].cause.reason, core::Reason::admin());
@@ -334,7 +334,7 @@ TEST_F(ChildrenOfJobs, AreEvictedByNoJobAndLoseWhatTheirJobLoses) {
     start("slurm-12", "11", alice, count(2));
     startJob({"GPU-0", "GPU-1"}, 13); // the job shares them, as Slurm reports
     EXPECT_EQ(devicesOf("11"), (Indices{0, 1}));
-    told.clear();
+    emitted.clear();
     startJob({"GPU-1"});
     EXPECT_EQ(detached(), (Words{"11/0 job", "slurm-12/0 job"}));
 }
@@ -342,7 +342,7 @@ TEST_F(ChildrenOfJobs, AreEvictedByNoJobAndLoseWhatTheirJobLoses) {
 TEST_F(ChildrenOfJobs, EndWithTheJob) {
     start("slurm-12", "11", alice);
     startInQueue("slurm-12", "13", alice, count(2));
-    told.clear();
+    emitted.clear();
     ledger.deactivate("slurm-12", root);
     EXPECT_EQ(ended(), (Words{"11 job", "13 job", "slurm-12 job"}));
 }
@@ -359,7 +359,7 @@ TEST_F(ChildrenOfJobs, EndWithAJobWhoseNumberAnotherGets) {
 TEST_F(ChildrenOfJobs, LoseADeviceThatAJobTakesFromTheirParent) {
     holding("10", alice, {3});
     start("10", "11", alice);
-    told.clear();
+    emitted.clear();
     startJob({"GPU-0", "GPU-1", "GPU-3"});
     EXPECT_EQ(detached(), (Words{"11/3 job", "10/3 job"}));
 }
@@ -384,7 +384,7 @@ TEST_F(ChildrenOfJobs, KeepTheirProcessesFromGenvWhereTheirJobLosesADevice) {
     startJob({"GPU-1", "GPU-3"}); // which takes the device of another environment's child
     observe();
     EXPECT_TRUE(ofJob->signals.empty()) << "only Slurm ends the processes of a job";
-    EXPECT_EQ(toldOf<core::ProcessTerminated>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::ProcessTerminated>().size(), 1U);
 }
 
 } // namespace

@@ -15,7 +15,7 @@ class Devices : public LedgerTest {};
 TEST_F(Devices, AppearWhileRunning) {
     haveGpus(1);
     haveGpus(3);
-    EXPECT_EQ(toldOf<core::DeviceAdded>().size(), 3U);
+    EXPECT_EQ(emittedOf<core::DeviceAdded>().size(), 3U);
     EXPECT_EQ(ledger.devices().byIndex().size(), 3U);
 }
 
@@ -25,9 +25,9 @@ TEST_F(Devices, AreDetachedWhenAWorkingDriverOmitsThem) {
     attachCount("10", 2);
     haveGpus(1);
     EXPECT_EQ(devicesOf("10"), Indices{0});
-    ASSERT_EQ(toldOf<core::Detached>().size(), 1U);
-    EXPECT_EQ(toldOf<core::Detached>()[0].cause.reason.text(), "device-lost");
-    EXPECT_EQ(toldOf<core::DeviceRemoved>()[0].index, 1U);
+    ASSERT_EQ(emittedOf<core::Detached>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::Detached>()[0].cause.reason.text(), "device-lost");
+    EXPECT_EQ(emittedOf<core::DeviceRemoved>()[0].index, 1U);
 }
 
 TEST_F(Devices, StayAttachedWhileTheDriverDoesNotAnswer) {
@@ -63,15 +63,15 @@ TEST_F(Devices, KeepTheirHoldersWhenIndicesChangePlaces) {
     attachIndices("20", {1});
     core::Observation swapped = gpus(2);
     std::swap(swapped.devices[0].facts.index, swapped.devices[1].facts.index);
-    told.clear();
+    emitted.clear();
     ledger.observed(swapped);
     EXPECT_EQ(devicesOf("10"), Indices{1});
     EXPECT_EQ(devicesOf("20"), Indices{0});
     EXPECT_EQ(ledger.device(1).holders.at(0).environment, "10");
-    EXPECT_TRUE(toldOf<core::Detached>().empty()) << "nobody lost anything";
-    EXPECT_EQ(toldOf<core::DeviceRemoved>().size(), 2U);
-    EXPECT_EQ(toldOf<core::DeviceAdded>().size(), 2U);
-    EXPECT_EQ(toldOf<core::EnvironmentChanged>().size(), 4U)
+    EXPECT_TRUE(emittedOf<core::Detached>().empty()) << "nobody lost anything";
+    EXPECT_EQ(emittedOf<core::DeviceRemoved>().size(), 2U);
+    EXPECT_EQ(emittedOf<core::DeviceAdded>().size(), 2U);
+    EXPECT_EQ(emittedOf<core::EnvironmentChanged>().size(), 4U)
         << "their indices changed, in Devices and in Attached";
     EXPECT_NE(store.documents.at("10").find("\"index\":1"), std::string::npos);
 }
@@ -80,10 +80,10 @@ TEST_F(Devices, TellAnErrorOfTheDriverOnce) {
     haveGpus(1);
     core::Observation observation = gpus(1);
     observation.devices[0].health = {Health::State::Xid, 79};
-    told.clear();
+    emitted.clear();
     ledger.observed(observation);
     ledger.observed(observation);
-    ASSERT_EQ(told.size(), 1U);
+    ASSERT_EQ(emitted.size(), 1U);
     EXPECT_EQ(core::toString(ledger.device(0).health), "xid-79");
     for (const std::uint32_t xid : {13U, 31U, 43U, 45U, 68U, 109U})
         EXPECT_TRUE(core::isApplicationXid(xid));
@@ -95,9 +95,9 @@ TEST_F(Devices, KeepReadingsAndTellNothingOfThem) {
     core::Observation observation = gpus(1);
     observation.devices[0].reading.usedMemory = gigabytes(3);
     observation.takenAt = clock.wallNow();
-    told.clear();
+    emitted.clear();
     ledger.observed(observation);
-    EXPECT_TRUE(told.empty());
+    EXPECT_TRUE(emitted.empty());
     EXPECT_EQ(ledger.device(0).reading.usedMemory, gigabytes(3));
     EXPECT_EQ(ledger.device(0).sampledAt, clock.wallNow());
 }
@@ -138,14 +138,14 @@ TEST_F(Devices, AreRememberedAsTheDriverDescribesThemNow) {
     core::Observation changed = gpus(1);
     changed.devices[0].facts.model = "NVIDIA A100 80GB";
     changed.devices[0].facts.totalMemory = gigabytes(80);
-    told.clear();
+    emitted.clear();
     ledger.observed(changed);
     std::vector<core::DeviceField> fields;
-    for (const core::DeviceChanged& change : toldOf<core::DeviceChanged>())
+    for (const core::DeviceChanged& change : emittedOf<core::DeviceChanged>())
         fields.push_back(change.field);
     EXPECT_EQ(fields, (std::vector<core::DeviceField>{core::DeviceField::Model,
                                                       core::DeviceField::TotalMemory}));
-    EXPECT_TRUE(toldOf<core::Detached>().empty());
+    EXPECT_TRUE(emittedOf<core::Detached>().empty());
     EXPECT_EQ(ledger.get("10").attachments[0].device.model, "NVIDIA A100 80GB");
     EXPECT_NE(store.documents.at("10").find("A100 80GB"), std::string::npos)
         << "a restart while the driver hangs knows it, too";

@@ -53,11 +53,11 @@ TEST_F(EnforcerRun, TellsTheRuleAsTheReasonAndWhoAskedForIt) {
     enforce({false, true, bob});
     look();
     look();
-    const auto terminated = toldOf<core::ProcessTerminated>();
+    const auto terminated = emittedOf<core::ProcessTerminated>();
     ASSERT_EQ(terminated.size(), 2U);
     EXPECT_EQ(terminated[0].cause.reason.text(), "rule:non-env-processes");
     EXPECT_EQ(terminated[0].cause.actor, bob);
-    const auto detached = toldOf<core::Detached>();
+    const auto detached = emittedOf<core::Detached>();
     ASSERT_EQ(detached.size(), 1U);
     EXPECT_EQ(detached[0].cause.reason.text(), "rule:max-devices-per-user");
     EXPECT_EQ(detached[0].cause.actor, bob);
@@ -86,7 +86,7 @@ TEST_F(EnforcerRun, ChangesNothingWhenDryAndSaysWhatItWouldDo) {
     EXPECT_TRUE(observer.waiting.empty());
     EXPECT_EQ(signalled(500) + signalled(501), 0U);
     EXPECT_EQ(devicesOf("20").size(), 2U);
-    EXPECT_TRUE(toldOf<core::Detached>().empty());
+    EXPECT_TRUE(emittedOf<core::Detached>().empty());
     EXPECT_TRUE(log.lines.empty());
 }
 
@@ -205,7 +205,7 @@ TEST_F(EnforcerExecute, CarriesOutWhatIsStillSoAndSaysWhatIsNot) {
     EXPECT_EQ(signalled(500), 1U);
     EXPECT_EQ(signalled(501), 0U);
     EXPECT_EQ(devicesOf("20"), std::vector<core::DeviceIndex>{1});
-    const auto detached = toldOf<core::Detached>();
+    const auto detached = emittedOf<core::Detached>();
     ASSERT_EQ(detached.size(), 1U);
     EXPECT_EQ(detached[0].cause.reason.text(), "admin");
     EXPECT_TRUE(detached[0].cause.endsProcesses) << "the report need not have listed them";
@@ -229,7 +229,7 @@ TEST_F(EnforcerExecute, SignalsNothingWhereTheReportOrTheCallerForbidsIt) {
         EXPECT_EQ(signalled(500), 0U);
     }
     EXPECT_TRUE(devicesOf("20").empty());
-    for (const auto& detached : toldOf<core::Detached>())
+    for (const auto& detached : emittedOf<core::Detached>())
         EXPECT_FALSE(detached.cause.endsProcesses);
 }
 

@@ -44,7 +44,7 @@ class FakeStore : public core::Store {
     std::vector<std::string> aside;
     int writesUntilFailure = -1; ///< -1: never; 0: the next write and all later ones fail
     int failures = 0;            ///< the number of failed writes
-    int mostFailures = 1 << 30;  ///< writes succeed again after this number of failures
+    int maxFailures = 1 << 30;   ///< writes succeed again after this number of failures
 
     [[nodiscard]] std::string nameOf(const core::EnvironmentId& id) const override { return id; }
     void write(const core::EnvironmentId& id, const std::string& document) override {
@@ -70,7 +70,7 @@ class FakeStore : public core::Store {
     void step() {
         if (writesUntilFailure > 0) {
             --writesUntilFailure;
-        } else if (writesUntilFailure == 0 && failures < mostFailures) {
+        } else if (writesUntilFailure == 0 && failures < maxFailures) {
             ++failures;
             core::fail(core::ErrorCode::StorageFailed, "no space left");
         }

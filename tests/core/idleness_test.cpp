@@ -84,7 +84,7 @@ TEST_F(IdlenessTest, IsNeverLessThanZero) {
     EXPECT_EQ(idle(0, "no-such"), 0s);
 }
 
-class UseToldTest : public IdlenessTest {
+class UseEventsTest : public IdlenessTest {
   protected:
     /// Takes a sample of the service, with this utilisation of device 0.
     void look(std::chrono::microseconds after, std::uint32_t utilization) {
@@ -98,9 +98,9 @@ class UseToldTest : public IdlenessTest {
     }
     /// Returns the notices about device 0 as "in-use" and "idle", with the seconds since the
     /// previous notice.
-    std::vector<std::string> toldSinceLast() {
+    std::vector<std::string> emittedSinceLast() {
         std::vector<std::string> result;
-        for (const core::Event& event : std::exchange(told, {})) {
+        for (const core::Event& event : std::exchange(emitted, {})) {
             if (const auto* used = std::get_if<core::AttachmentInUse>(&event))
                 result.push_back("in-use " + used->device.uuid + " " + age(used->since));
             if (const auto* idle = std::get_if<core::AttachmentIdle>(&event))
@@ -118,64 +118,64 @@ class UseToldTest : public IdlenessTest {
 
 using UseTexts = std::vector<std::string>;
 
-TEST_F(UseToldTest, IsToldWhenItBeginsAndWhenItHasBeenOverForAMinute) {
+TEST_F(UseEventsTest, IsToldWhenItBeginsAndWhenItHasBeenOverForAMinute) {
     look(0s, 0); // the service started earlier
     ledger.detach("20", {}, alice);
     attachIndices("20", {0});
     run(500, alice, {{0, gigabytes(1)}}, "20");
-    told.clear();
+    emitted.clear();
     look(10s, 0);
     look(5min, 0);
-    EXPECT_EQ(toldSinceLast(), UseTexts{}) << "a new attachment counts as idle";
+    EXPECT_EQ(emittedSinceLast(), UseTexts{}) << "a new attachment counts as idle";
     look(10s, 50);
-    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
+    EXPECT_EQ(emittedSinceLast(), UseTexts{"in-use GPU-0 0s"});
     look(10s, 50);
     look(59s, 0);
-    EXPECT_EQ(toldSinceLast(), UseTexts{});
+    EXPECT_EQ(emittedSinceLast(), UseTexts{});
     look(1s, 0);
-    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-0 1min"});
+    EXPECT_EQ(emittedSinceLast(), UseTexts{"idle GPU-0 1min"});
     look(5min, 0);
-    EXPECT_EQ(toldSinceLast(), UseTexts{});
+    EXPECT_EQ(emittedSinceLast(), UseTexts{});
     look(1s, 1);
-    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
+    EXPECT_EQ(emittedSinceLast(), UseTexts{"in-use GPU-0 0s"});
 }
 
-TEST_F(UseToldTest, IsNotToldOfAShortPause) {
+TEST_F(UseEventsTest, IsNotToldOfAShortPause) {
     run(500, alice, {{0, gigabytes(1)}}, "20");
     look(0s, 50);
-    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
+    EXPECT_EQ(emittedSinceLast(), UseTexts{"in-use GPU-0 0s"});
     for (int minute = 0; minute < 10; ++minute) {
         look(30s, 0);
         look(30s, 50);
     }
-    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-1 10min"});
+    EXPECT_EQ(emittedSinceLast(), UseTexts{"idle GPU-1 10min"});
 }
 
-TEST_F(UseToldTest, IsToldOfWhatWasThereAtStartEitherWay) {
+TEST_F(UseEventsTest, IsToldOfWhatWasThereAtStartEitherWay) {
     run(500, alice, {{0, gigabytes(1)}}, "20");
     look(0s, 50);
-    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
+    EXPECT_EQ(emittedSinceLast(), UseTexts{"in-use GPU-0 0s"});
     look(1min, 50);
-    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-1 1min"})
+    EXPECT_EQ(emittedSinceLast(), UseTexts{"idle GPU-1 1min"})
         << "before the start it may have been in use";
 }
 
-TEST_F(UseToldTest, BelongsToTheAttachmentAndNotToItsPlace) {
+TEST_F(UseEventsTest, BelongsToTheAttachmentAndNotToItsPlace) {
     run(500, alice, {{0, gigabytes(1)}}, "20");
     look(0s, 50);
     ledger.detach("20", {0}, alice);
     attachIndices("20", {0}); // between two samples
-    told.clear();
+    emitted.clear();
     look(1s, 50);
-    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"}) << "the new one is in use, too";
+    EXPECT_EQ(emittedSinceLast(), UseTexts{"in-use GPU-0 0s"}) << "the new one is in use, too";
     ledger.detach("20", {0}, alice);
     attachIndices("20", {0});
-    told.clear();
+    emitted.clear();
     look(2min, 0);
-    EXPECT_EQ(toldSinceLast(), UseTexts{"idle GPU-1 2min 1s"}) << "the new one was never in use";
+    EXPECT_EQ(emittedSinceLast(), UseTexts{"idle GPU-1 2min 1s"}) << "the new one was never in use";
 }
 
-TEST_F(UseToldTest, IsNeverOlderThanTheAttachment) {
+TEST_F(UseEventsTest, IsNeverOlderThanTheAttachment) {
     look(0s, 0); // the service started earlier
     run(500, alice, {{0, gigabytes(1)}}, "20");
     seen.devices[0].reading.utilizationPercent = 50;
@@ -184,9 +184,9 @@ TEST_F(UseToldTest, IsNeverOlderThanTheAttachment) {
     clock.pass(3s);
     ledger.detach("20", {0}, alice);
     attachIndices("20", {0});
-    told.clear();
+    emitted.clear();
     use.observed(ledger, seen); // the use began earlier
-    EXPECT_EQ(toldSinceLast(), UseTexts{"in-use GPU-0 0s"});
+    EXPECT_EQ(emittedSinceLast(), UseTexts{"in-use GPU-0 0s"});
 }
 
 } // namespace

@@ -113,10 +113,10 @@ TEST_F(IsolationTest, NeverClosesADeviceThatTheSameUserTakesOver) {
     EXPECT_EQ(gates.calls, GateCalls{"+195:0 1001"}) << "a lingering environment keeps its grant";
 
     core::NewEnvironment wanted{"101", alice, "alice", {}, {user}, {}};
-    const auto left = ledger.leftBy(user.identity, alice, {});
-    ASSERT_TRUE(left);
+    const auto departed = ledger.departedBy(user.identity, alice, {});
+    ASSERT_TRUE(departed);
     const core::Placement placement = [&] {
-        const core::Supposition supposition(ledger, left);
+        const core::Supposition supposition(ledger, departed);
         return core::place({core::IndicesWanted{{0}}, std::nullopt, std::nullopt, false},
                            ledger.devices(), nullptr);
     }();
@@ -177,7 +177,7 @@ TEST_F(IsolationTest, IsNeverSaidToBeInForceWhereNoGateIs) {
     isolation.check();
     EXPECT_EQ(isolation.inForce(), IsolationMode::User);
     EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"}) << "what was held before is opened";
-    EXPECT_EQ(toldOf<core::IsolationChanged>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::IsolationChanged>().size(), 1U);
 }
 
 TEST_F(IsolationTest, OpensADeviceAlsoWhereTheGateCameSinceTheLastLook) {
@@ -332,7 +332,7 @@ TEST_F(IsolationTest, IsSuspendedByAPersonAndResumed) {
     isolation.suspend(false, bob);
     EXPECT_EQ(gates.inMode, core::GateMode::Refuse);
     EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"});
-    const auto changes = toldOf<core::IsolationChanged>();
+    const auto changes = emittedOf<core::IsolationChanged>();
     ASSERT_EQ(changes.size(), 3U);
     EXPECT_EQ(changes[1].actor, 0U);
     EXPECT_EQ(changes[2].actor, bob);

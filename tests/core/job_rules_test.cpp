@@ -42,7 +42,7 @@ class JobRules : public EnforcerTest {
         clock.pass(time);
         look(false);
     }
-    std::vector<core::RuleWarning> warnings() const { return toldOf<core::RuleWarning>(); }
+    std::vector<core::RuleWarning> warnings() const { return emittedOf<core::RuleWarning>(); }
 
     core::Settings settings;
     SlurmIdleAction action = SlurmIdleAction::Warn;
@@ -137,7 +137,7 @@ TEST_F(JobRules, WarnOnceAndDoNothingByDefault) {
     ASSERT_EQ(warnings().size(), 1U);
     EXPECT_EQ(warnings()[0].user, alice);
     EXPECT_EQ(warnings()[0].environment, "slurm-12");
-    EXPECT_EQ(warnings()[0].left, 0s) << "nothing follows";
+    EXPECT_EQ(warnings()[0].remaining, 0s) << "nothing follows";
     EXPECT_TRUE(slurm.asked.empty());
     EXPECT_EQ(devicesOf("slurm-12").size(), 2U);
 }
@@ -148,7 +148,7 @@ TEST_F(JobRules, AskSlurmToCancelAnIdleJobAfterTheGrace) {
     idleFor(2h);
     cycle();
     ASSERT_EQ(warnings().size(), 1U);
-    EXPECT_EQ(warnings()[0].left, 30s);
+    EXPECT_EQ(warnings()[0].remaining, 30s);
     cycle(20s);
     EXPECT_TRUE(slurm.asked.empty());
     for (int i = 0; i < 6; ++i)
@@ -169,7 +169,7 @@ TEST_F(JobRules, WarnAnewAndGiveTheGraceWhereTheConfigurationDoesMoreThanWarnFro
     action = SlurmIdleAction::Cancel;
     cycle();
     ASSERT_EQ(warnings().size(), 2U);
-    EXPECT_EQ(warnings()[1].left, 30s);
+    EXPECT_EQ(warnings()[1].remaining, 30s);
     cycle(20s);
     EXPECT_EQ(slurm.asked, Texts{});
     cycle();

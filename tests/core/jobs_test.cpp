@@ -21,12 +21,12 @@ TEST_F(SlurmJobLedger, LivesWithoutAProcessUntilRootEndsIt) {
     ledger.deactivate("slurm-12", root);
     EXPECT_EQ(ledger.find("slurm-12"), nullptr);
     EXPECT_TRUE(store.documents.empty());
-    const auto removed = toldOf<core::EnvironmentRemoved>();
+    const auto removed = emittedOf<core::EnvironmentRemoved>();
     ASSERT_EQ(removed.size(), 1U);
     EXPECT_EQ(removed[0].cause.reason.text(), "job");
-    ASSERT_EQ(toldOf<core::Detached>().size(), 2U);
-    EXPECT_EQ(toldOf<core::Detached>()[0].cause.reason.text(), "job");
-    EXPECT_FALSE(toldOf<core::Detached>()[0].cause.endsProcesses) << "Slurm ends them";
+    ASSERT_EQ(emittedOf<core::Detached>().size(), 2U);
+    EXPECT_EQ(emittedOf<core::Detached>()[0].cause.reason.text(), "job");
+    EXPECT_FALSE(emittedOf<core::Detached>()[0].cause.endsProcesses) << "Slurm ends them";
 }
 
 TEST_F(SlurmJobLedger, OfRootsEndsByRootAsWell) {
@@ -38,18 +38,18 @@ TEST_F(SlurmJobLedger, OfRootsEndsByRootAsWell) {
 TEST_F(SlurmJobLedger, IsTheSameWhenItIsToldTwice) {
     start(12, alice, {1, 2});
     const core::Environment before = ledger.get("slurm-12");
-    told.clear();
+    emitted.clear();
     start(12, alice, {1, 2});
     start(12, alice, {2, 1});
     EXPECT_EQ(ledger.get("slurm-12"), before);
-    EXPECT_TRUE(told.empty());
+    EXPECT_TRUE(emitted.empty());
 }
 
 TEST_F(SlurmJobLedger, GetsExactlyTheDevicesThatItIsToldAnew) {
     start(12, alice, {1, 2});
     start(12, alice, {2, 3});
     EXPECT_EQ(devicesOf("slurm-12"), (Indices{2, 3}));
-    EXPECT_EQ(toldOf<core::EnvironmentAdded>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::EnvironmentAdded>().size(), 1U);
 }
 
 TEST_F(SlurmJobLedger, OfAnotherOwnerTakesThePlaceOfOneWithItsNumber) {
@@ -57,7 +57,7 @@ TEST_F(SlurmJobLedger, OfAnotherOwnerTakesThePlaceOfOneWithItsNumber) {
     start(12, bob, {1});
     EXPECT_EQ(ledger.get("slurm-12").uid, bob);
     EXPECT_EQ(devicesOf("slurm-12"), Indices{1});
-    EXPECT_EQ(toldOf<core::EnvironmentRemoved>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::EnvironmentRemoved>().size(), 1U);
     EXPECT_TRUE(ledger.environmentsOf(alice).empty());
 }
 
@@ -80,12 +80,12 @@ TEST_F(SlurmJobLedger, TakesItsDevicesFromWhoeverIsNoJobWhereThatIsAskedFor) {
     attachIndices("20", {0, 1});
     EXPECT_EQ(codeOf([&] { start(12, alice, {1, 2}); }), ErrorCode::DeviceUnavailable);
     EXPECT_EQ(ledger.find("slurm-12"), nullptr) << "nothing changed";
-    told.clear();
+    emitted.clear();
     start(12, alice, {1, 2}, true);
     EXPECT_EQ(devicesOf("20"), Indices{0}) << "exactly these";
     EXPECT_EQ(devicesOf("slurm-12"), (Indices{1, 2}));
     EXPECT_FALSE(ledger.get("slurm-12").attachments[0].overSubscribed);
-    const auto detached = toldOf<core::Detached>();
+    const auto detached = emittedOf<core::Detached>();
     ASSERT_EQ(detached.size(), 1U);
     EXPECT_EQ(detached[0].environment, "20");
     EXPECT_EQ(detached[0].cause.reason.text(), "job");
@@ -120,7 +120,7 @@ TEST_F(SlurmJobLedger, EndsTheEnvironmentThatHasItsIdWhereThatIsAskedFor) {
     start(13, alice, {1}, true);
     EXPECT_EQ(ledger.get("slurm-13").uid, alice);
     EXPECT_EQ(devicesOf("slurm-13"), Indices{1});
-    EXPECT_EQ(toldOf<core::EnvironmentRemoved>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::EnvironmentRemoved>().size(), 1U);
     EXPECT_TRUE(ledger.holdersOf("GPU-3").empty());
 }
 
@@ -167,11 +167,11 @@ TEST_F(SlurmJobLedger, ShowsItsEndAndTellsWhenSlurmMovesIt) {
     wanted.ends = clock.wall + std::chrono::hours{1};
     ledger.startJob(wanted);
     EXPECT_EQ(ledger.get("slurm-12").jobEnd(), clock.wall + std::chrono::hours{1});
-    told.clear();
+    emitted.clear();
     ledger.setJobEnd("slurm-12", clock.wall + 2h);
     ledger.setJobEnd("slurm-99", clock.wall + 2h);
     EXPECT_EQ(ledger.get("slurm-12").jobEnd(), clock.wall + 2h);
-    const auto changed = toldOf<core::EnvironmentChanged>();
+    const auto changed = emittedOf<core::EnvironmentChanged>();
     ASSERT_EQ(changed.size(), 2U);
     EXPECT_EQ(changed[0].field, core::EnvironmentField::Attached);
     EXPECT_EQ(changed[1].field, core::EnvironmentField::Expires);
@@ -193,7 +193,7 @@ TEST_F(SlurmJobLedger, HasADocumentThatIsNoOthers) {
 
 TEST_F(SlurmJobLedger, DevicesOfSlurmsAreGivenToNobodyElse) {
     ledger.reserve({false, {"GPU-0", "GPU-2"}});
-    EXPECT_EQ(toldOf<core::DeviceChanged>().size(), 2U);
+    EXPECT_EQ(emittedOf<core::DeviceChanged>().size(), 2U);
     activate("10", alice);
     attachCount("10", 2);
     EXPECT_EQ(devicesOf("10"), (Indices{1, 3}));

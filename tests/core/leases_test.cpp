@@ -41,10 +41,10 @@ class Leasing : public LedgerTest {
         scheduler.turn();
     }
     [[nodiscard]] std::vector<minutes> warned() const {
-        std::vector<minutes> left;
-        for (const auto& warning : toldOf<core::LeaseEnding>())
-            left.push_back(std::chrono::duration_cast<minutes>(warning.left));
-        return left;
+        std::vector<minutes> remaining;
+        for (const auto& warning : emittedOf<core::LeaseEnding>())
+            remaining.push_back(std::chrono::duration_cast<minutes>(warning.remaining));
+        return remaining;
     }
 
     FakeScheduler scheduler;
@@ -58,11 +58,11 @@ TEST_F(Leasing, EndsTheEnvironmentWhenItsLeaseIsOver) {
     EXPECT_NE(ledger.find("10"), nullptr);
     pass(seconds{1});
     EXPECT_EQ(ledger.find("10"), nullptr);
-    const auto detached = toldOf<core::Detached>();
+    const auto detached = emittedOf<core::Detached>();
     ASSERT_EQ(detached.size(), 2U);
     EXPECT_EQ(detached[0].cause.reason.text(), "expired");
     EXPECT_TRUE(detached[0].cause.endsProcesses) << "or the next one could not use the device";
-    EXPECT_EQ(toldOf<core::EnvironmentRemoved>().at(0).cause.reason.text(), "expired");
+    EXPECT_EQ(emittedOf<core::EnvironmentRemoved>().at(0).cause.reason.text(), "expired");
 }
 
 TEST_F(Leasing, TakesOnlyTheDeviceWhoseLeaseIsOver) {
@@ -86,7 +86,7 @@ TEST_F(Leasing, WarnsTwiceBeforeALongOne) {
     EXPECT_EQ(warned(), std::vector<minutes>{minutes{10}});
     pass(minutes{9});
     EXPECT_EQ(warned(), (std::vector<minutes>{minutes{10}, minutes{1}}));
-    EXPECT_FALSE(toldOf<core::LeaseEnding>().at(0).device);
+    EXPECT_FALSE(emittedOf<core::LeaseEnding>().at(0).device);
     EXPECT_NE(ledger.find("10"), nullptr);
 }
 
@@ -94,15 +94,15 @@ TEST_F(Leasing, WarnsOnceAtTheHalfOfAShortOne) {
     activate("10", alice);
     attachFor("10", 3, seconds{10});
     pass(seconds{4});
-    EXPECT_TRUE(toldOf<core::LeaseEnding>().empty());
+    EXPECT_TRUE(emittedOf<core::LeaseEnding>().empty());
     pass(seconds{1});
-    const auto warnings = toldOf<core::LeaseEnding>();
+    const auto warnings = emittedOf<core::LeaseEnding>();
     ASSERT_EQ(warnings.size(), 1U);
-    EXPECT_EQ(warnings[0].left, seconds{5});
+    EXPECT_EQ(warnings[0].remaining, seconds{5});
     ASSERT_TRUE(warnings[0].device);
     EXPECT_EQ(warnings[0].device->index, 3U);
     pass(seconds{4});
-    EXPECT_EQ(toldOf<core::LeaseEnding>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::LeaseEnding>().size(), 1U);
 }
 
 TEST_F(Leasing, IsExtendedAndNeverShortened) {
@@ -123,9 +123,9 @@ TEST_F(Leasing, IsExtendedAndNeverShortened) {
 TEST_F(Leasing, IsNeverGivenByAnExtension) {
     activate("10", alice);
     attachCount("10", 1);
-    told.clear();
+    emitted.clear();
     EXPECT_EQ(codeOf([&] { extend("10", hours{1}); }), core::ErrorCode::InvalidArgs);
-    EXPECT_TRUE(told.empty());
+    EXPECT_TRUE(emitted.empty());
     pass(hours{1});
     EXPECT_EQ(devicesOf("10"), Indices{0});
 }

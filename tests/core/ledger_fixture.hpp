@@ -34,7 +34,7 @@ class LedgerTest : public ::testing::Test {
     LedgerTest() {
         processes.onExit(
             [this](const core::ProcessIdentity& process) { ledger.processExited(process); });
-        events.subscribe([this](const core::Event& event) { told.push_back(event); });
+        events.subscribe([this](const core::Event& event) { emitted.push_back(event); });
     }
 
     void haveGpus(core::DeviceIndex count) { ledger.observed(gpus(count)); }
@@ -78,9 +78,9 @@ class LedgerTest : public ::testing::Test {
     }
 
     template <typename Kind>
-    std::vector<Kind> toldOf() const {
+    std::vector<Kind> emittedOf() const {
         std::vector<Kind> result;
-        for (const core::Event& event : told) {
+        for (const core::Event& event : emitted) {
             if (const auto* specific = std::get_if<Kind>(&event))
                 result.push_back(*specific);
         }
@@ -93,7 +93,7 @@ class LedgerTest : public ::testing::Test {
     FakeProcesses processes;
     core::EventHub events;
     core::Ledger ledger{store, clock, events};
-    std::vector<core::Event> told;
+    std::vector<core::Event> emitted;
 };
 
 } // namespace genv::tests

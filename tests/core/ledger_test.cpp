@@ -56,14 +56,14 @@ TEST_F(Ledger, EndsWithItsLastProcessAndFreesTheDevicesAtOnce) {
     attachCount("10", 1);
     processes.exit(10);
     EXPECT_NE(ledger.find("10"), nullptr);
-    told.clear();
+    emitted.clear();
     processes.exit(11);
     EXPECT_EQ(ledger.find("10"), nullptr);
     EXPECT_TRUE(ledger.device(0).holders.empty());
     EXPECT_FALSE(store.documents.contains("10"));
-    ASSERT_EQ(toldOf<core::Detached>().size(), 1U);
-    EXPECT_EQ(toldOf<core::Detached>()[0].cause.reason, core::Reason::processExit());
-    EXPECT_EQ(toldOf<core::EnvironmentRemoved>().size(), 1U);
+    ASSERT_EQ(emittedOf<core::Detached>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::Detached>()[0].cause.reason, core::Reason::processExit());
+    EXPECT_EQ(emittedOf<core::EnvironmentRemoved>().size(), 1U);
 }
 
 TEST_F(Ledger, LivesOnAKernelAlone) {
@@ -120,7 +120,7 @@ TEST_F(Ledger, TakesADeviceFromOneOrFromAll) {
     EXPECT_EQ(ledger.device(0).holders.size(), 1U);
     ledger.detachDevice(0, std::nullopt, root);
     EXPECT_TRUE(ledger.device(0).holders.empty());
-    EXPECT_EQ(toldOf<core::Detached>().back().cause.reason, core::Reason::admin());
+    EXPECT_EQ(emittedOf<core::Detached>().back().cause.reason, core::Reason::admin());
 }
 
 TEST_F(Ledger, ConfiguresAndUnsets) {
@@ -130,14 +130,14 @@ TEST_F(Ledger, ConfiguresAndUnsets) {
               (core::Configuration{"Norwegian Wood", 2, gigabytes(4)}));
     core::ConfigurationChange change;
     change.gpus.emplace();
-    told.clear();
+    emitted.clear();
     ledger.configure("10", change, alice);
     EXPECT_EQ(ledger.get("10").configuration,
               (core::Configuration{"Norwegian Wood", std::nullopt, gigabytes(4)}));
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(toldOf<core::EnvironmentChanged>()[0].field, core::EnvironmentField::Gpus);
+    ASSERT_EQ(emitted.size(), 1U);
+    EXPECT_EQ(emittedOf<core::EnvironmentChanged>()[0].field, core::EnvironmentField::Gpus);
     ledger.configure("10", change, alice);
-    EXPECT_EQ(told.size(), 1U) << "no change, no event";
+    EXPECT_EQ(emitted.size(), 1U) << "no change, no event";
 }
 
 TEST_F(Ledger, CapsWhatAUserMayHaveButNotRoot) {
@@ -165,12 +165,12 @@ TEST_F(Ledger, RefusesWhatCannotBeWrittenAndChangesNothing) {
     activate("10", alice);
     attachCount("10", 1);
     const core::Environment before = ledger.get("10");
-    told.clear();
+    emitted.clear();
     store.writesUntilFailure = 0;
     const auto refused = [&](const std::function<void()>& request) {
         EXPECT_EQ(codeOf(request), ErrorCode::StorageFailed);
         EXPECT_EQ(ledger.get("10"), before);
-        EXPECT_TRUE(told.empty());
+        EXPECT_TRUE(emitted.empty());
     };
     refused([&] { attachCount("10", 2); });
     refused([&] { ledger.detach("10", {}, alice); });
@@ -191,7 +191,7 @@ TEST_F(Ledger, TakesAChangeOfSeveralEnvironmentsBackWhenOneCannotBeWritten) {
         attachCount(id, 1, gigabytes(1));
     const auto documents = store.documents;
     store.writesUntilFailure = 1;
-    store.mostFailures = 1;
+    store.maxFailures = 1;
     EXPECT_EQ(codeOf([&] { ledger.detachDevice(0, std::nullopt, root); }),
               ErrorCode::StorageFailed);
     EXPECT_EQ(ledger.device(0).holders.size(), 2U);
@@ -221,7 +221,7 @@ TEST_F(Ledger, SaysWhoDidIt) {
     attachCount("10", 2);
     ledger.detach("10", {0}, alice);
     ledger.detach("10", {1}, root);
-    const auto detached = toldOf<core::Detached>();
+    const auto detached = emittedOf<core::Detached>();
     ASSERT_EQ(detached.size(), 2U);
     EXPECT_EQ(detached[0].cause.reason.text(), "user");
     EXPECT_EQ(detached[1].cause.reason.text(), "admin");
@@ -260,18 +260,18 @@ TEST_F(Ledger, TakesAKernelInAndLetsItGo) {
     activate("10", alice, {{}, 1, {}});
     processes.add(11, alice);
     const core::Kernel kernel{"abc", core::adopt(processes.pin(11), alice, alice)};
-    told.clear();
+    emitted.clear();
     ledger.addKernel("10", kernel, alice, planned("10", {core::CountWanted{1}, {}, {}, false}));
     EXPECT_EQ(ledger.get("10").kernels, std::vector<core::Kernel>{kernel});
     EXPECT_EQ(devicesOf("10"), Indices{0}) << "what was asked for with it";
-    ASSERT_EQ(toldOf<core::EnvironmentChanged>().size(), 3U);
-    EXPECT_EQ(toldOf<core::EnvironmentChanged>()[0].field, core::EnvironmentField::Kernels);
-    EXPECT_EQ(toldOf<core::EnvironmentChanged>()[2].field, core::EnvironmentField::Attached);
+    ASSERT_EQ(emittedOf<core::EnvironmentChanged>().size(), 3U);
+    EXPECT_EQ(emittedOf<core::EnvironmentChanged>()[0].field, core::EnvironmentField::Kernels);
+    EXPECT_EQ(emittedOf<core::EnvironmentChanged>()[2].field, core::EnvironmentField::Attached);
     EXPECT_EQ(ledger.environmentOfRoot({11, 7})->id, "10");
 
-    told.clear();
+    emitted.clear();
     ledger.addKernel("10", kernel, alice);
-    EXPECT_TRUE(told.empty()) << "it is there already";
+    EXPECT_TRUE(emitted.empty()) << "it is there already";
     ledger.removeProcess("10", 10, alice);
     EXPECT_NE(ledger.find("10"), nullptr) << "the kernel keeps it alive";
     ledger.removeKernel("10", "abc", alice);
@@ -291,7 +291,7 @@ TEST_F(Ledger, JoinsWithWhatTheJoiningRequestWaitsFor) {
     EXPECT_EQ(ledger.get("20").processes.size(), 2U);
     ASSERT_EQ(ledger.get("20").waits.size(), 1U);
     EXPECT_FALSE(ledger.get("20").waits[0].startsEnvironment);
-    EXPECT_EQ(toldOf<core::WaitStarted>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::WaitStarted>().size(), 1U);
 }
 
 TEST_F(Ledger, RefusesAPlacementThatIsNoLongerSo) {

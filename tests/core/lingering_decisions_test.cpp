@@ -53,14 +53,14 @@ TEST_F(LingeringDecision, WaitsForAProcessThatCannotBePinnedNow) {
     for (const core::ErrorCode why : {core::ErrorCode::Timeout, core::ErrorCode::LimitsExceeded}) {
         haveGpus(1);
         holding("10", alice, {0});
-        const auto left = worker(500, alice, {"GPU-0"}, "10");
+        const auto remaining = worker(500, alice, {"GPU-0"}, "10");
         processes.unreadable[500] = why;
         processes.exit(10);
-        sample(sampleOf(1, {left}));
+        sample(sampleOf(1, {remaining}));
         EXPECT_FALSE(lingering.isSettling()) << "nobody is kept waiting for it";
         EXPECT_EQ(devicesOf("10"), Indices{0}) << "a device that may be in use";
         processes.unreadable.clear();
-        sample(sampleOf(1, {left}));
+        sample(sampleOf(1, {remaining}));
         EXPECT_TRUE(isLingering("10"));
         processes.exit(500);
         sample(sampleOf(1, {}));
@@ -74,7 +74,7 @@ TEST_F(LingeringDecision, IsNotMadeByTheSampleOfAnEarlierEnd) {
     processes.exit(10);
     scheduler.turn(); // the sample is under way
     join("10", 11);
-    const auto left = worker(500, alice, {"GPU-0"}, "10"); // and starts after that sample
+    const auto remaining = worker(500, alice, {"GPU-0"}, "10"); // and starts after that sample
     processes.exit(11);
     observer.keep([&] {
         core::Observation early = sampleOf(1, {});
@@ -84,7 +84,7 @@ TEST_F(LingeringDecision, IsNotMadeByTheSampleOfAnEarlierEnd) {
     observer.answerKept();
     ASSERT_NE(ledger.find("10"), nullptr);
     EXPECT_EQ(devicesOf("10"), Indices{0});
-    sample(sampleOf(1, {left}));
+    sample(sampleOf(1, {remaining}));
     EXPECT_TRUE(isLingering("10"));
 }
 
@@ -93,24 +93,24 @@ TEST_F(LingeringDecision, IsNotMadeByASampleFromBeforeItHadItsDevices) {
     sample(sampleOf(1, {}));
     clock.pass(std::chrono::seconds{1});
     holding("10", alice, {0});
-    const auto left = worker(500, alice, {"GPU-0"}, "10");
+    const auto remaining = worker(500, alice, {"GPU-0"}, "10");
     processes.exit(10);
     scheduler.turn();
     scheduler.pass(core::endingSampleDeadline); // the driver hangs
     ASSERT_NE(ledger.find("10"), nullptr) << "a GPU that is in use was offered as free";
     EXPECT_FALSE(lingering.isSettling());
     observer.fail("it hung");
-    sample(sampleOf(1, {left}));
+    sample(sampleOf(1, {remaining}));
     EXPECT_TRUE(isLingering("10"));
 }
 
 TEST_F(LingeringDecision, IsOverForAnEnvironmentThatSomethingElseEndsMeanwhile) {
     haveGpus(1);
     holding("10", alice, {0});
-    const auto left = worker(500, alice, {"GPU-0"}, "10");
+    const auto remaining = worker(500, alice, {"GPU-0"}, "10");
     processes.slow = true;
     processes.exit(10);
-    sample(sampleOf(1, {left}));
+    sample(sampleOf(1, {remaining}));
     ledger.deactivate("10", root);
     processes.later();
     EXPECT_EQ(ledger.find("10"), nullptr);
@@ -153,8 +153,8 @@ TEST_F(LingeringDecision, ComesOnceAKernelIsNotRestarted) {
     sample(sampleOf(2, {child}));
     EXPECT_EQ(devicesOf("10"), (Indices{0, 1})) << "the next process of the kernel wants both";
     EXPECT_FALSE(isLingering("10"));
-    for (auto left = core::kernelRestartTimeout; left.count() > 0;
-         left -= core::kernelSearchInterval)
+    for (auto remaining = core::kernelRestartTimeout; remaining.count() > 0;
+         remaining -= core::kernelSearchInterval)
         scheduler.pass(core::kernelSearchInterval);
     sample(sampleOf(2, {child}));
     EXPECT_TRUE(isLingering("10"));

@@ -62,11 +62,11 @@ class LingeringTest : public Queueing {
     void lingerOnGpu0(core::DeviceIndex count) {
         haveGpus(count);
         holding("10", alice, {0});
-        const core::ComputeProcess left = worker(500, alice, {"GPU-0"}, "10");
+        const core::ComputeProcess remaining = worker(500, alice, {"GPU-0"}, "10");
         processes.exit(10);
-        sample(sampleOf(count, {left}));
+        sample(sampleOf(count, {remaining}));
         ASSERT_TRUE(isLingering("10"));
-        told.clear();
+        emitted.clear();
     }
     [[nodiscard]] bool isLingering(const std::string& id) const {
         const core::Environment* environment = ledger.find(id);

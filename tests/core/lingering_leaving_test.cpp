@@ -23,7 +23,7 @@ class LingeringProcess : public LingeringTest {
         ledger.removeProcess("10", 10, alice);
         sample(sampleOf(2, {computeProcess(10, alice, {"GPU-0"})}));
         ASSERT_TRUE(isLingering("10"));
-        told.clear();
+        emitted.clear();
     }
 
     core::RootProcess process() { return core::adopt(processes.pin(10), alice, alice); }
@@ -31,7 +31,7 @@ class LingeringProcess : public LingeringTest {
         return {id, alice, "alice", {}, {process()}, {}};
     }
     core::Placement planGpu0() {
-        const core::Supposition left(ledger, ledger.leftBy({10, 7}, alice, {}));
+        const core::Supposition departed(ledger, ledger.departedBy({10, 7}, alice, {}));
         return core::place({core::IndicesWanted{{0}}, {}, {}, false}, ledger.devices(), nullptr);
     }
 };
@@ -49,8 +49,8 @@ TEST_F(LingeringProcess, MayUseTheIdAnew) {
     ledger.activate(wanted("10"), planGpu0(), alice);
     EXPECT_TRUE(ledger.get("10").isRegistered());
     EXPECT_EQ(core::decodeState(store.documents.at("10")), ledger.get("10"));
-    EXPECT_EQ(toldOf<core::EnvironmentRemoved>().size(), 1U);
-    EXPECT_EQ(toldOf<core::EnvironmentAdded>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::EnvironmentRemoved>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::EnvironmentAdded>().size(), 1U);
 }
 
 TEST_F(LingeringProcess, MayJoinAnother) {
@@ -82,7 +82,7 @@ TEST_F(LingeringProcess, StaysWhereNothingIsGiven) {
         EXPECT_EQ(ledger.environmentOfRoot({10, 7}), ledger.find("10"));
         EXPECT_EQ(store.documents, documents);
         EXPECT_FALSE(ledger.device(0).isAvailable(std::nullopt));
-        EXPECT_TRUE(told.empty());
+        EXPECT_TRUE(emitted.empty());
     };
     const core::Placement placement = planGpu0();
     expectUnchanged();
@@ -94,7 +94,7 @@ TEST_F(LingeringProcess, StaysWhereNothingIsGiven) {
     expectUnchanged();
 
     store.writesUntilFailure = 1; // of the two documents
-    store.mostFailures = 1;
+    store.maxFailures = 1;
     EXPECT_EQ(codeOf([&] { ledger.activate(wanted("20"), placement, alice); }),
               ErrorCode::StorageFailed);
     EXPECT_TRUE(ledger.retryWrites());

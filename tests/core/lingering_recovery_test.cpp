@@ -51,7 +51,7 @@ TEST_F(LingeringRecovery, AsksTheDriverAboutWhatEndedWhileItWasAway) {
     holding("10", alice, {0});
     holding("20", bob, {1});
     crash();
-    const auto left = worker(500, alice, {"GPU-0"}, "10");
+    const auto remaining = worker(500, alice, {"GPU-0"}, "10");
     processes.exit(10);
     processes.exit(20);
     Again again(*this);
@@ -67,7 +67,7 @@ TEST_F(LingeringRecovery, AsksTheDriverAboutWhatEndedWhileItWasAway) {
     EXPECT_FALSE(again.ledger.device(0).isAvailable(std::nullopt));
     EXPECT_FALSE(again.ledger.device(1).isAvailable(std::nullopt));
 
-    again.sample(*this, sampleOf(2, {left}));
+    again.sample(*this, sampleOf(2, {remaining}));
     EXPECT_TRUE(again.ledger.get("10").isLingering());
     EXPECT_EQ(again.ledger.find("20"), nullptr);
     EXPECT_FALSE(store.documents.contains("20"));
@@ -113,9 +113,9 @@ TEST_F(LingeringRecovery, EndsALeaseThatExpiredMeanwhile) {
     activate("10", alice);
     ledger.attach("10", planned("10", {core::CountWanted{1}, {}, {}, false}), alice,
                   {false, std::chrono::seconds{60}});
-    const auto left = worker(500, alice, {"GPU-0"}, "10");
+    const auto remaining = worker(500, alice, {"GPU-0"}, "10");
     processes.exit(10);
-    sample(sampleOf(1, {left}));
+    sample(sampleOf(1, {remaining}));
     ASSERT_TRUE(isLingering("10"));
     crash();
     clock.pass(std::chrono::seconds{61});

@@ -18,20 +18,20 @@ class Lingering : public LingeringTest {};
 TEST_F(Lingering, EndsNothingBeforeASampleSaysWhetherItsDevicesAreUsed) {
     haveGpus(1);
     holding("10", alice, {0});
-    told.clear();
+    emitted.clear();
     processes.exit(10);
     scheduler.turn();
     EXPECT_EQ(devicesOf("10"), Indices{0});
     EXPECT_FALSE(ledger.device(0).isAvailable(std::nullopt)) << "a device that may be in use";
-    EXPECT_EQ(toldOf<core::EnvironmentEnding>().size(), 1U);
-    EXPECT_TRUE(toldOf<core::EnvironmentRemoved>().empty());
+    EXPECT_EQ(emittedOf<core::EnvironmentEnding>().size(), 1U);
+    EXPECT_TRUE(emittedOf<core::EnvironmentRemoved>().empty());
     ASSERT_EQ(observer.waiting.size(), 1U);
 
     sample(sampleOf(1, {}));
     EXPECT_EQ(ledger.find("10"), nullptr);
     EXPECT_TRUE(ledger.device(0).isAvailable(std::nullopt));
-    ASSERT_EQ(toldOf<core::Detached>().size(), 1U);
-    EXPECT_EQ(toldOf<core::Detached>()[0].cause.reason.text(), "process-exit");
+    ASSERT_EQ(emittedOf<core::Detached>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::Detached>()[0].cause.reason.text(), "process-exit");
 }
 
 TEST_F(Lingering, EndsAtOnceWhatHoldsNoDevice) {
@@ -167,8 +167,8 @@ TEST_F(Lingering, DoesNotLetTheLastSampleKeepADeviceForAProcessThatIsGone) {
 TEST_F(Lingering, DoesNotBelieveThatNoDriverMeansNoProcesses) {
     haveGpus(1);
     holding("10", alice, {0});
-    const auto left = worker(500, alice, {"GPU-0"}, "10");
-    sample(sampleOf(1, {left}));
+    const auto remaining = worker(500, alice, {"GPU-0"}, "10");
+    sample(sampleOf(1, {remaining}));
     core::Observation none;
     none.noDriver = "the library does not match the driver";
     sample(none);
@@ -202,15 +202,15 @@ TEST_F(Lingering, EndsTheWaitOfAnEnvironmentWhoseProcessIsGone) {
     holding("10", alice, {0});
     holding("20", bob, {1});
     ASSERT_TRUE(askCount("10", 2));
-    const auto left = worker(500, alice, {"GPU-0"}, "10");
+    const auto remaining = worker(500, alice, {"GPU-0"}, "10");
     processes.exit(10);
     scheduler.turn();
     EXPECT_TRUE(ledger.waits().empty());
     EXPECT_EQ(refusalOf("10"), ErrorCode::NoSuchEnvironment);
-    sample(sampleOf(2, {left}));
+    sample(sampleOf(2, {remaining}));
     EXPECT_TRUE(isLingering("10"));
-    ASSERT_EQ(toldOf<core::WaitEnded>().size(), 1U);
-    EXPECT_EQ(toldOf<core::WaitEnded>()[0].cause.reason.text(), "process-exit");
+    ASSERT_EQ(emittedOf<core::WaitEnded>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::WaitEnded>()[0].cause.reason.text(), "process-exit");
 }
 
 TEST_F(Lingering, ServesTheQueueOnlyOnceTheProcessIsGone) {
@@ -232,8 +232,8 @@ TEST_F(Lingering, IsEndedByRulesLeasesAndAdministratorsLikeAnyOther) {
     lingerOnGpu0(2);
     ledger.end("10", {core::Reason::expired(), 0, true});
     EXPECT_EQ(ledger.find("10"), nullptr);
-    ASSERT_EQ(toldOf<core::Detached>().size(), 1U);
-    EXPECT_TRUE(toldOf<core::Detached>()[0].cause.endsProcesses);
+    ASSERT_EQ(emittedOf<core::Detached>().size(), 1U);
+    EXPECT_TRUE(emittedOf<core::Detached>()[0].cause.endsProcesses);
 }
 
 TEST_F(Lingering, IsEndedByAnAdministrator) {
@@ -300,10 +300,10 @@ TEST_F(Lingering, SharesOneSampleAmongThoseThatEndTogether) {
 
 TEST_F(Lingering, IsToldToItsOwnerOnceAndOnlyWhenItLasts) {
     lingerOnGpu0(2);
-    scheduler.pass(core::lingeringToldAfter - std::chrono::milliseconds{1});
-    EXPECT_TRUE(toldOf<core::EnvironmentLingers>().empty()) << "children that die are no news";
+    scheduler.pass(core::lingeringReportDelay - std::chrono::milliseconds{1});
+    EXPECT_TRUE(emittedOf<core::EnvironmentLingers>().empty()) << "children that die are no news";
     scheduler.pass(std::chrono::milliseconds{1});
-    const auto news = toldOf<core::EnvironmentLingers>();
+    const auto news = emittedOf<core::EnvironmentLingers>();
     ASSERT_EQ(news.size(), 1U);
     EXPECT_EQ(news[0].environment, "10");
     EXPECT_EQ(news[0].owner, alice);
@@ -314,27 +314,27 @@ TEST_F(Lingering, IsToldToItsOwnerOnceAndOnlyWhenItLasts) {
     // Another worker takes over.
     processes.exit(500);
     sample(sampleOf(2, {worker(501, alice, {"GPU-0"}, "10")}));
-    scheduler.pass(core::lingeringToldAfter);
-    EXPECT_EQ(toldOf<core::EnvironmentLingers>().size(), 1U);
+    scheduler.pass(core::lingeringReportDelay);
+    EXPECT_EQ(emittedOf<core::EnvironmentLingers>().size(), 1U);
 }
 
 TEST_F(Lingering, IsSilentAboutChildrenThatAreDying) {
     lingerOnGpu0(1);
     processes.exit(500);
     sample(sampleOf(1, {}));
-    scheduler.pass(core::lingeringToldAfter);
-    EXPECT_TRUE(toldOf<core::EnvironmentLingers>().empty());
+    scheduler.pass(core::lingeringReportDelay);
+    EXPECT_TRUE(emittedOf<core::EnvironmentLingers>().empty());
 }
 
 TEST_F(Lingering, TellsTheChangeOfItsState) {
     haveGpus(1);
     holding("10", alice, {0});
-    const auto left = worker(500, alice, {"GPU-0"}, "10");
+    const auto remaining = worker(500, alice, {"GPU-0"}, "10");
     processes.exit(10);
-    told.clear();
-    sample(sampleOf(1, {left}));
+    emitted.clear();
+    sample(sampleOf(1, {remaining}));
     std::vector<core::EnvironmentField> fields;
-    for (const auto& change : toldOf<core::EnvironmentChanged>())
+    for (const auto& change : emittedOf<core::EnvironmentChanged>())
         fields.push_back(change.field);
     EXPECT_EQ(fields,
               (std::vector{core::EnvironmentField::Processes, core::EnvironmentField::Lingering}));

@@ -220,10 +220,10 @@ TEST_F(Locking, IsNotHeldWithoutADescriptor) {
 
 TEST_F(Locking, TellsWhoHoldsTheLock) {
     share("10", {0, 2});
-    told.clear();
+    emitted.clear();
     ask("a", "10");
     std::set<core::DeviceIndex> changed;
-    for (const auto& change : toldOf<core::DeviceChanged>()) {
+    for (const auto& change : emittedOf<core::DeviceChanged>()) {
         EXPECT_EQ(change.field, core::DeviceField::LockedBy);
         changed.insert(change.index);
     }

@@ -19,10 +19,10 @@ class MemoryWatchTest : public RulesTest {
         return look();
     }
     Texts look() {
-        told.clear();
+        emitted.clear();
         watch.observed(ledger, seen);
         Texts texts;
-        for (const auto& each : toldOf<core::MemoryFilling>()) {
+        for (const auto& each : emittedOf<core::MemoryFilling>()) {
             EXPECT_EQ(each.environment, "20");
             EXPECT_EQ(each.owner, alice);
             EXPECT_EQ(each.share, mebibytes(4096));

@@ -41,11 +41,11 @@ TEST_F(StartedByWaiting, EndsWithItsWait) {
 
 TEST_F(StartedByWaiting, EndsWithAWaitThatSomebodyCancels) {
     const auto ticket = start("20", {});
-    told.clear();
+    emitted.clear();
     queue.dismiss(ticket, bob, "cancelled");
     EXPECT_EQ(ledger.find("20"), nullptr);
     EXPECT_EQ(refusalOf("20"), core::ErrorCode::DeviceUnavailable) << "and nothing else";
-    const auto removed = toldOf<core::EnvironmentRemoved>();
+    const auto removed = emittedOf<core::EnvironmentRemoved>();
     ASSERT_EQ(removed.size(), 1U);
     EXPECT_EQ(removed[0].cause.reason, core::Reason::admin()) << "which its owner hears";
     EXPECT_EQ(removed[0].cause.actor, bob);
@@ -127,7 +127,7 @@ TEST_F(FoundAgain, LeaveWhenTheirClientsDoNotComeBack) {
     Again again(*this);
     again.await(*this, "30", *again.queue.abandoned("30", one));
     again.ledger.detach("10", {}, alice);
-    again.scheduler.pass(core::patienceWithClients);
+    again.scheduler.pass(core::clientTimeout);
     again.scheduler.turn();
     EXPECT_TRUE(isGranted("30"));
     EXPECT_TRUE(again.ledger.waits().empty());
@@ -139,7 +139,7 @@ TEST_F(FoundAgain, AreToldThatTheyWereDismissed) {
     again.queue.dismiss(*again.queue.abandoned("20", one), bob, "the wait was cancelled by bob");
     EXPECT_EQ(again.ledger.waits().size(), 1U);
     EXPECT_EQ(again.queue.abandoned("20", one), std::nullopt);
-    const auto isTold = [&](const std::string& id, core::Uid actor) {
+    const auto isDismissed = [&](const std::string& id, core::Uid actor) {
         try {
             again.queue.requireNotDismissed(id, one, actor);
         } catch (const core::Error& error) {
@@ -147,15 +147,15 @@ TEST_F(FoundAgain, AreToldThatTheyWereDismissed) {
         }
         return false;
     };
-    EXPECT_FALSE(isTold("30", alice)) << "its place is another";
-    EXPECT_FALSE(isTold("20", bob)) << "he did not wait";
-    EXPECT_TRUE(isTold("20", alice));
-    EXPECT_FALSE(isTold("20", alice)) << "who asks anew may wait";
+    EXPECT_FALSE(isDismissed("30", alice)) << "its place is another";
+    EXPECT_FALSE(isDismissed("20", bob)) << "he did not wait";
+    EXPECT_TRUE(isDismissed("20", alice));
+    EXPECT_FALSE(isDismissed("20", alice)) << "who asks anew may wait";
 
     again.queue.dismiss(*again.queue.abandoned("30", one), alice, "the wait was cancelled");
-    again.scheduler.pass(core::patienceWithClients);
+    again.scheduler.pass(core::clientTimeout);
     again.scheduler.turn();
-    EXPECT_FALSE(isTold("30", alice)) << "nobody calls again now";
+    EXPECT_FALSE(isDismissed("30", alice)) << "nobody calls again now";
 }
 
 TEST_F(FoundAgain, AreToldByTheProcessThatTheyStartedWith) {

@@ -33,7 +33,9 @@ class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsi
         const bool waited = known != asked.end() && known->second;
         const core::Device& device = *ledger.devices().findUuid(attached.attachment.device.uuid);
         const auto fits = [](const std::optional<core::Bytes>& share, std::size_t holding,
-                             core::Bytes left) { return share ? *share <= left : holding == 0; };
+                             core::Bytes remaining) {
+            return share ? *share <= remaining : holding == 0;
+        };
         const core::Bytes after = device.availableMemory();
         const core::Bytes before =
             after + attached.attachment.share.value_or(device.facts.totalMemory);

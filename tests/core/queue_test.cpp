@@ -40,7 +40,7 @@ TEST_F(Queueing, ServesInTheOrderOfAsking) {
     EXPECT_EQ(waiting(), std::vector<std::string>{"30"});
     detach("20");
     EXPECT_TRUE(isGranted("30"));
-    const auto granted = toldOf<core::WaitGranted>();
+    const auto granted = emittedOf<core::WaitGranted>();
     ASSERT_EQ(granted.size(), 2U);
     EXPECT_EQ(granted[0].environment, "20");
     EXPECT_EQ(granted[0].waited, std::chrono::minutes{5});
@@ -97,7 +97,7 @@ TEST_F(Queueing, TellsWhenAWaitBeginsAndHowItEnded) {
     askCount("40", 1);
     askCount("50", 1);
     scheduler.turn();
-    const auto started = toldOf<core::WaitStarted>();
+    const auto started = emittedOf<core::WaitStarted>();
     ASSERT_EQ(started.size(), 4U);
     EXPECT_EQ(started[0].environment, "20");
     EXPECT_EQ(started[0].count, 1U);
@@ -110,7 +110,7 @@ TEST_F(Queueing, TellsWhenAWaitBeginsAndHowItEnded) {
     ledger.end("40", {core::Reason::admin(), bob});
     limits.maxDevices = 0;
     detach("10");
-    const auto ended = toldOf<core::WaitEnded>();
+    const auto ended = emittedOf<core::WaitEnded>();
     std::map<std::string, std::string> ends;
     for (const core::WaitEnded& event : ended)
         ends[event.environment] = event.cause.reason.text();
@@ -120,7 +120,7 @@ TEST_F(Queueing, TellsWhenAWaitBeginsAndHowItEnded) {
     EXPECT_EQ(ended.size(), 4U);
     EXPECT_EQ(ended[0].waited, std::chrono::minutes{1});
     EXPECT_EQ(ended[0].count, 1U);
-    EXPECT_TRUE(toldOf<core::WaitGranted>().empty());
+    EXPECT_TRUE(emittedOf<core::WaitGranted>().empty());
 }
 
 TEST_F(Queueing, TellsWhoWaitsThatTheWaitWasCancelledAndEverybodyByWhom) {
@@ -131,12 +131,12 @@ TEST_F(Queueing, TellsWhoWaitsThatTheWaitWasCancelledAndEverybodyByWhom) {
     const auto first = askCount("20", 1);
     askCount("30", 1);
     scheduler.turn();
-    told.clear();
+    emitted.clear();
     queue.dismiss(*first, bob, "the wait was cancelled by bob (1002)");
     EXPECT_EQ(refusalOf("20"), core::ErrorCode::DeviceUnavailable);
     EXPECT_EQ(reasons["20"], "the wait was cancelled by bob (1002)");
     EXPECT_EQ(waiting(), std::vector<std::string>{"30"});
-    const auto ended = toldOf<core::WaitEnded>();
+    const auto ended = emittedOf<core::WaitEnded>();
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_EQ(ended[0].cause.reason, core::Reason::cancelled());
     EXPECT_EQ(ended[0].cause.actor, bob);
@@ -154,13 +154,13 @@ TEST_F(Queueing, TellsTheEndOfAWaitBeforeThatOfItsEnvironment) {
     const auto ticket = ledger.get("20").waits.back().ticket;
     await(queue, "20", ticket);
     scheduler.turn();
-    told.clear();
+    emitted.clear();
     queue.cancel(ticket);
-    const auto ended = toldOf<core::WaitEnded>();
+    const auto ended = emittedOf<core::WaitEnded>();
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_EQ(ended[0].cause.reason, core::Reason::cancelled());
-    EXPECT_TRUE(std::holds_alternative<core::WaitEnded>(told.front()));
-    EXPECT_TRUE(std::holds_alternative<core::EnvironmentRemoved>(told.back()));
+    EXPECT_TRUE(std::holds_alternative<core::WaitEnded>(emitted.front()));
+    EXPECT_TRUE(std::holds_alternative<core::EnvironmentRemoved>(emitted.back()));
 }
 
 TEST_F(Queueing, KeepsWhatIsFreeForTheEarliestThatCanUseIt) {

@@ -15,17 +15,17 @@ TEST_F(RefusalWatchTest, TellsOfRefusalsOnceAMinute) {
     core::RefusalWatch watch(isolation, gates, events, clock);
     gates.counted = {{bob, {195, 1}, 5, clock.boot, 77, "python3"}};
     watch.check();
-    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 0U) << "counted before the first reading";
+    EXPECT_EQ(emittedOf<core::AccessRefused>().size(), 0U) << "counted before the first reading";
     gates.counted[0].count = 8;
     watch.check();
     clock.pass(std::chrono::seconds{59});
     gates.counted[0].count = 1008;
     watch.check();
-    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::AccessRefused>().size(), 1U);
     clock.pass(std::chrono::seconds{1});
     watch.check();
     watch.check();
-    const auto refused = toldOf<core::AccessRefused>();
+    const auto refused = emittedOf<core::AccessRefused>();
     ASSERT_EQ(refused.size(), 2U);
     EXPECT_EQ(refused[0].count, 3U);
     EXPECT_EQ(refused[1].count, 1000U);
@@ -48,12 +48,12 @@ TEST_F(RefusalWatchTest, TellsOnceOfADeviceWithSeveralNodes) {
     watch.check();
     clock.pass(std::chrono::minutes{1});
     watch.check();
-    const auto refused = toldOf<core::AccessRefused>();
+    const auto refused = emittedOf<core::AccessRefused>();
     ASSERT_EQ(refused.size(), 2U);
     EXPECT_EQ(refused[0].count + refused[1].count, 3U);
     clock.pass(std::chrono::minutes{1});
     watch.check();
-    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 2U);
+    EXPECT_EQ(emittedOf<core::AccessRefused>().size(), 2U);
 }
 
 TEST_F(RefusalWatchTest, CountsNothingTwiceWhereTheGateCouldNotBeRead) {
@@ -66,7 +66,7 @@ TEST_F(RefusalWatchTest, CountsNothingTwiceWhereTheGateCouldNotBeRead) {
     watch.check();
     gates.why.clear();
     watch.check();
-    EXPECT_EQ(toldOf<core::AccessRefused>().size(), 0U);
+    EXPECT_EQ(emittedOf<core::AccessRefused>().size(), 0U);
     EXPECT_EQ(watch.countOf(ledger.device(0).facts.uuid), 0U);
 }
 

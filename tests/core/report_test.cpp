@@ -109,9 +109,9 @@ TEST(Report, IsRefusedWhereverItIsCutOff) {
 }
 
 TEST(Report, IsRefusedWhenItIsHugeOrDeep) {
-    EXPECT_EQ(codeOf([] { parseReport("{}" + std::string(core::longestReport - 1, ' ')); }),
+    EXPECT_EQ(codeOf([] { parseReport("{}" + std::string(core::maxReportSize - 1, ' ')); }),
               ErrorCode::InvalidArgs);
-    EXPECT_NO_THROW(parseReport("{}" + std::string(core::longestReport - 2, ' ')));
+    EXPECT_NO_THROW(parseReport("{}" + std::string(core::maxReportSize - 2, ' ')));
     const std::string deep(1 << 20, '[');
     EXPECT_EQ(codeOf([&] { parseReport(R"({"terminate": )" + deep); }), ErrorCode::InvalidArgs);
     EXPECT_EQ(

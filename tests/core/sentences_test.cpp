@@ -34,70 +34,74 @@ TEST(Sentences, SayWhoOrWhatTookDevicesAway) {
         {"of a later version", "GPU 1 was taken away (of a later version)"},
     };
     for (const auto& [reason, sentence] : ofOne)
-        EXPECT_EQ(core::sayChange({1}, false, reason, "root"), sentence);
-    EXPECT_EQ(core::sayChange({0, 1}, true, "admin", "carol"),
+        EXPECT_EQ(core::describeChange({1}, false, reason, "root"), sentence);
+    EXPECT_EQ(core::describeChange({0, 1}, true, "admin", "carol"),
               "GPUs 0,1 were attached by an administrator (carol)");
-    EXPECT_EQ(core::sayChange({0, 1}, false, "expired", ""),
+    EXPECT_EQ(core::describeChange({0, 1}, false, "expired", ""),
               "GPUs 0,1 were taken away because their lease ended");
-    EXPECT_EQ(core::sayChange({0, 1}, false, "device-lost", ""),
+    EXPECT_EQ(core::describeChange({0, 1}, false, "device-lost", ""),
               "GPUs 0,1 were taken away because the driver no longer has them");
 }
 
 TEST(Sentences, SayHowAnEnvironmentOrAWaitEnded) {
-    EXPECT_EQ(core::sayEnd("expired", ""), "the environment was ended because its lease ended");
-    EXPECT_EQ(core::sayEnd("idle", ""),
+    EXPECT_EQ(core::describeEnd("expired", ""),
+              "the environment was ended because its lease ended");
+    EXPECT_EQ(core::describeEnd("idle", ""),
               "the environment was ended because it was idle for too long");
-    EXPECT_EQ(core::sayGrant({2}, 90s), "GPU 2 was granted after 1min 30s in the queue");
-    EXPECT_EQ(core::sayGrant({0, 2}, 1h), "GPUs 0,2 were granted after 1h in the queue");
+    EXPECT_EQ(core::describeGrant({2}, 90s), "GPU 2 was granted after 1min 30s in the queue");
+    EXPECT_EQ(core::describeGrant({0, 2}, 1h), "GPUs 0,2 were granted after 1h in the queue");
 }
 
 TEST(Sentences, SayWhatEndedProcesses) {
-    EXPECT_EQ(core::sayTermination({{7, "python3"}}, {1}, "admin", "root"),
+    EXPECT_EQ(core::describeTermination({{7, "python3"}}, {1}, "admin", "root"),
               "process 7 (python3) on GPU 1 was ended by an administrator (root)");
-    EXPECT_EQ(core::sayTermination({{7, ""}, {8, ""}}, {0, 1}, "expired", ""),
+    EXPECT_EQ(core::describeTermination({{7, ""}, {8, ""}}, {0, 1}, "expired", ""),
               "processes 7, 8 on GPUs 0,1 were ended because the lease ended");
-    EXPECT_EQ(core::sayTermination({{7, ""}}, {}, "idle", ""),
+    EXPECT_EQ(core::describeTermination({{7, ""}}, {}, "idle", ""),
               "process 7 was ended because the GPU was idle for too long");
 }
 
 TEST(Sentences, SayWhenSomethingEndsAndHowToProlongIt) {
     const core::WallTime end{std::chrono::seconds{1'600'000'000}};
     const std::string when = core::formatLocalTime(end);
-    EXPECT_EQ(core::sayLeaseEnding({}, end),
+    EXPECT_EQ(core::describeLeaseEnding({}, end),
               "this environment ends at " + when + "; \"genv extend\" prolongs it");
-    EXPECT_EQ(core::sayLeaseEnding({3}, end),
+    EXPECT_EQ(core::describeLeaseEnding({3}, end),
               "the lease of GPU 3 ends at " + when + "; \"genv extend\" prolongs it");
-    EXPECT_EQ(core::sayWarning("too many devices", "max-devices-per-user", end),
+    EXPECT_EQ(core::describeWarning("too many devices", "max-devices-per-user", end),
               "too many devices; the rule max-devices-per-user acts at " + when);
-    EXPECT_EQ(core::sayWarning("it is idle", "idle-timeout", std::nullopt),
+    EXPECT_EQ(core::describeWarning("it is idle", "idle-timeout", std::nullopt),
               "it is idle (rule idle-timeout)");
-    EXPECT_EQ(core::sayChange({1}, false, "job", "root"), "GPU 1 was taken away for a Slurm job");
+    EXPECT_EQ(core::describeChange({1}, false, "job", "root"),
+              "GPU 1 was taken away for a Slurm job");
 }
 
 TEST(Sentences, SayHowADeviceIs) {
-    EXPECT_EQ(core::sayHealth(1, "ok"), "GPU 1 is healthy again");
-    EXPECT_EQ(core::sayHealth(1, "stale"), "GPU 1 may be unhealthy: the driver does not answer");
-    EXPECT_EQ(core::sayHealth(1, "lost"), "GPU 1 is lost: the driver can no longer reach it");
-    EXPECT_EQ(core::sayHealth(1, "xid-79"), "GPU 1 is unhealthy: the driver reported XID 79");
-    EXPECT_EQ(core::sayHealth(1, "warm"), "GPU 1 is unhealthy (warm)");
+    EXPECT_EQ(core::describeHealth(1, "ok"), "GPU 1 is healthy again");
+    EXPECT_EQ(core::describeHealth(1, "stale"),
+              "GPU 1 may be unhealthy: the driver does not answer");
+    EXPECT_EQ(core::describeHealth(1, "lost"), "GPU 1 is lost: the driver can no longer reach it");
+    EXPECT_EQ(core::describeHealth(1, "xid-79"), "GPU 1 is unhealthy: the driver reported XID 79");
+    EXPECT_EQ(core::describeHealth(1, "warm"), "GPU 1 is unhealthy (warm)");
 }
 
 TEST(Sentences, SayHowMuchOfAShareIsUsed) {
-    EXPECT_EQ(core::sayMemory(0, {2048ULL << 20}, {1ULL << 30}),
+    EXPECT_EQ(core::describeMemory(0, {2048ULL << 20}, {1ULL << 30}),
               core::formatMebibytes({2048ULL << 20}) + " of GPU 0's memory is used, " +
                   core::formatMebibytes({1ULL << 30}) + " over the share of 1gi");
-    EXPECT_EQ(core::sayMemory(0, {1000ULL << 20}, {1ULL << 30}),
+    EXPECT_EQ(core::describeMemory(0, {1000ULL << 20}, {1ULL << 30}),
               core::formatMebibytes({1000ULL << 20}) +
                   " of the share of 1gi of GPU 0's memory is used");
-    EXPECT_EQ(core::sayShared(0, "20", "bob"), "GPU 0 is now shared with bob (environment 20)");
-    EXPECT_EQ(core::sayLingering({0}, {12}),
+    EXPECT_EQ(core::describeSharing(0, "20", "bob"),
+              "GPU 0 is now shared with bob (environment 20)");
+    EXPECT_EQ(core::describeLingering({0}, {12}),
               "its last shell is gone, and process 12 still uses GPU 0");
 }
 
 TEST(Sentences, SayWhatTheKernelRefusedAndHowToGetIt) {
-    EXPECT_EQ(core::sayRefusedOpen(1, {{12, "python3"}}),
+    EXPECT_EQ(core::describeRefusedOpen(1, {{12, "python3"}}),
               "process 12 (python3) was refused GPU 1, which you do not hold");
-    EXPECT_EQ(core::sayRefusedOpen(1, {{0, ""}}),
+    EXPECT_EQ(core::describeRefusedOpen(1, {{0, ""}}),
               "one of your processes was refused GPU 1, which you do not hold");
     EXPECT_EQ(core::adviseOnRefusedOpen(1, false), "\"genv attach --index 1\" attaches it");
     EXPECT_EQ(core::adviseOnRefusedOpen(1, true),
@@ -108,10 +112,10 @@ TEST(Sentences, QuoteOthersSoThatNoTerminalObeysThem) {
     const std::string evil = "\x1b[2J\n";
     const core::WallTime now{};
     for (const std::string& sentence :
-         {core::sayEnd(evil, "root"), core::sayEnd("rule:" + evil, "root"),
-          core::sayWarning(evil, evil, now), core::sayHealth(0, evil),
-          core::sayHealth(0, "xid-" + evil), core::sayShared(0, evil, "bob"),
-          core::sayRefusedOpen(0, {{1, evil}})}) {
+         {core::describeEnd(evil, "root"), core::describeEnd("rule:" + evil, "root"),
+          core::describeWarning(evil, evil, now), core::describeHealth(0, evil),
+          core::describeHealth(0, "xid-" + evil), core::describeSharing(0, evil, "bob"),
+          core::describeRefusedOpen(0, {{1, evil}})}) {
         EXPECT_EQ(sentence.find_first_of("\x1b\n"), std::string::npos) << sentence;
         EXPECT_NE(sentence.find("\\x1b"), std::string::npos) << sentence;
     }

@@ -44,7 +44,7 @@ TEST_F(Termination, TerminatesAndThenKillsWhatIgnoresIt) {
     observer.answer(busy({computeProcess(victim, bob, {"GPU-0"})}));
     EXPECT_EQ(outcome, TerminationOutcome::Signalled);
     EXPECT_EQ(process->signals, Signals{TerminationSignal::Terminate});
-    const auto terminated = toldOf<core::ProcessTerminated>();
+    const auto terminated = emittedOf<core::ProcessTerminated>();
     ASSERT_EQ(terminated.size(), 1U);
     EXPECT_EQ(terminated[0].pid, victim);
     EXPECT_EQ(terminated[0].owner, bob);
@@ -164,7 +164,7 @@ TEST_F(Termination, TellsAProcessOnceToEnd) {
     EXPECT_EQ(outcome, TerminationOutcome::Ending);
     EXPECT_TRUE(observer.waiting.empty()) << "there is nothing left to look at";
     EXPECT_EQ(process->signals, Signals{TerminationSignal::Terminate});
-    EXPECT_EQ(toldOf<core::ProcessTerminated>().size(), 1U);
+    EXPECT_EQ(emittedOf<core::ProcessTerminated>().size(), 1U);
 }
 
 TEST_F(Termination, TellsAProcessOnceThatTwoJudgeAtTheSameTime) {
@@ -299,7 +299,7 @@ TEST_F(Termination, SaysThatAProcessIsGoneThatCannotBeSignalledAnyMore) {
     terminate();
     observer.answer(busy({computeProcess(victim, bob, {"GPU-0"})}));
     EXPECT_EQ(outcome, TerminationOutcome::Gone);
-    EXPECT_TRUE(toldOf<core::ProcessTerminated>().empty()) << "nothing was terminated";
+    EXPECT_TRUE(emittedOf<core::ProcessTerminated>().empty()) << "nothing was terminated";
 }
 
 } // namespace

@@ -52,9 +52,9 @@ TEST_F(SlurmJobs, BeginWithAProcessOnADeviceOfSlurmsWhereNoPrologTold) {
     EXPECT_EQ(environment.user, "alice");
     EXPECT_TRUE(environment.job->isInferred);
     EXPECT_EQ(devicesOf("slurm-12"), (Indices{1, 2})) << "what is Slurm's alone";
-    told.clear();
+    emitted.clear();
     see({inJob(12, alice, {"GPU-1", "GPU-2"})});
-    EXPECT_TRUE(toldOf<core::Attached>().empty()) << "once";
+    EXPECT_TRUE(emittedOf<core::Attached>().empty()) << "once";
 }
 
 TEST_F(SlurmJobs, GrowWithWhatIsSeenUntilAPrologTells) {
@@ -132,7 +132,7 @@ TEST_F(SlurmJobs, EndOnceTheirControlGroupHasBeenGoneForFiveMinutes) {
     EXPECT_NE(ledger.find("slurm-12"), nullptr);
     pass(10s);
     EXPECT_EQ(ledger.find("slurm-12"), nullptr);
-    EXPECT_EQ(toldOf<core::EnvironmentRemoved>().at(0).cause.reason.text(), "job");
+    EXPECT_EQ(emittedOf<core::EnvironmentRemoved>().at(0).cause.reason.text(), "job");
 }
 
 TEST_F(SlurmJobs, StayWhereControlGroupsSayNothing) {

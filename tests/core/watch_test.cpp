@@ -22,7 +22,7 @@ class Watch : public EnforcerTest {
         clock.pass(later);
         enforcer.watch(std::make_shared<const core::Observation>(seen), settings);
     }
-    std::vector<core::RuleWarning> warnings() const { return toldOf<core::RuleWarning>(); }
+    std::vector<core::RuleWarning> warnings() const { return emittedOf<core::RuleWarning>(); }
     core::Settings settings;
 };
 
@@ -33,7 +33,7 @@ TEST_F(Watch, WarnsOnceAndActsAfterTheGrace) {
     EXPECT_EQ(warnings()[0].rule, "max-devices-per-user");
     EXPECT_EQ(warnings()[0].message,
               "User alice is using 2 devices which is 1 more than the maximum allowed");
-    EXPECT_EQ(warnings()[0].left, 30s);
+    EXPECT_EQ(warnings()[0].remaining, 30s);
     cycle();
     cycle(19s);
     EXPECT_EQ(devicesOf("20").size(), 2U);
@@ -102,10 +102,10 @@ TEST_F(Watch, SaysOnceWhatADryConfigurationWouldDoAndDoesNothing) {
     EXPECT_EQ(dry(), 0);
     cycle(30s);
     EXPECT_EQ(dry(), 2) << "a termination and a detachment";
-    const auto said = log.lines.size();
+    const auto lineCount = log.lines.size();
     cycle(30s);
     cycle(30s);
-    EXPECT_EQ(log.lines.size(), said);
+    EXPECT_EQ(log.lines.size(), lineCount);
     EXPECT_EQ(devicesOf("20").size(), 2U);
     EXPECT_TRUE(observer.waiting.empty());
     settings.dryRun = false;

@@ -37,7 +37,7 @@ TEST_F(Calls, OfNobodyKnownNameNobody) {
 
 TEST_F(Calls, ThatEverybodyLetGoOfAreAnswered) {
     { const auto reply = call(); }
-    EXPECT_EQ(said(), "nobody answered the call");
+    EXPECT_EQ(refusalText(), "nobody answered the call");
     refusals.clear();
     {
         const auto later = call().later([] {});
@@ -55,11 +55,11 @@ TEST_F(Calls, AreNotAnsweredInTheEndOfTheService) {
 
 TEST_F(Calls, TurnWhatIsThrownIntoARefusalAndKeepFaultsForTheLog) {
     call().later([](int) { core::fail(ErrorCode::NotAttached, "not that one"); })(1);
-    EXPECT_EQ(said(), "not that one");
+    EXPECT_EQ(refusalText(), "not that one");
     refusals.clear();
     call().guarded([] { throw std::runtime_error("a\x1b[2Jb"); });
     EXPECT_EQ(refusals.at(0).code, ErrorCode::Internal);
-    EXPECT_EQ(said(), "a\\x1b[2Jb");
+    EXPECT_EQ(refusalText(), "a\\x1b[2Jb");
 }
 
 TEST_F(Calls, ThatWereGivenUpRunNoFurther) {
@@ -82,14 +82,14 @@ TEST_F(Calls, ThatWaitLeaveTheirLineWithTheirConnection) {
     auto one = waiting.remember(first, [&] { ++cancelled; });
     const auto plain = waiting.remember(first); // not in a queue
     const auto two = waiting.remember(second, [&] { ++cancelled; });
-    waiting.left(":1.7");
+    waiting.onDisconnected(":1.7");
     EXPECT_EQ(cancelled, 1);
     first.guarded([&] { ran = true; });
     EXPECT_FALSE(ran) << "nobody hears its answer";
     second.guarded([&] { ran = true; });
     EXPECT_TRUE(ran);
     one.reset();
-    waiting.left(":1.7");
+    waiting.onDisconnected(":1.7");
     EXPECT_EQ(cancelled, 1) << "an answered call is forgotten";
     isEnding = true;
 }

@@ -34,8 +34,8 @@ class FakeAuthorizer : public policy::Authorizer {
         bool wanted = false;
         for (const auto& weak : std::exchange(waiting_, {})) {
             if (const auto pending = weak.lock()) {
-                const Answer told = *pending;
-                told(verdict);
+                const Answer callback = *pending;
+                callback(verdict);
                 wanted = true;
             }
         }

@@ -104,7 +104,7 @@ TEST_F(Describing, CountsAmongTheCallersListCallsUntilItIsAnswered) {
 TEST_F(Describing, EndsWithTheDriversFailure) {
     ask();
     observer.fail("it hangs");
-    EXPECT_EQ(said(), "the GPU driver does not answer: it hangs");
+    EXPECT_EQ(refusalText(), "the GPU driver does not answer: it hangs");
 }
 
 } // namespace

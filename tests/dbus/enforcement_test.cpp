@@ -48,17 +48,17 @@ class RepeatedEnforcement : public ContextTest {
 TEST_F(RepeatedEnforcement, GoesOnUntilItsCallerLeaves) {
     enforce(eachMinute);
     observer.answer(gpus(1));
-    EXPECT_TRUE(refusals.empty()) << said();
+    EXPECT_TRUE(refusals.empty()) << refusalText();
     for (int cycle = 0; cycle < 3; ++cycle) {
         EXPECT_FALSE(isLooking());
         scheduler.pass(60s);
         ASSERT_TRUE(isLooking()) << cycle;
         observer.answer(gpus(1));
     }
-    enforcement.left(":1.8");
+    enforcement.onDisconnected(":1.8");
     scheduler.pass(60s);
     EXPECT_TRUE(isLooking()) << "somebody else left";
-    enforcement.left(":1.7");
+    enforcement.onDisconnected(":1.7");
     observer.answer(gpus(1)); // of the cycle that was in progress
     scheduler.pass(600s);
     EXPECT_FALSE(isLooking());
@@ -88,7 +88,7 @@ TEST_F(RepeatedEnforcement, WaitsForTheNextTurnWhereAnotherRuns) {
 TEST_F(RepeatedEnforcement, NeverBeginsWhereTheFirstCycleFails) {
     enforce(eachMinute);
     observer.fail("it hangs");
-    EXPECT_EQ(said(), "the GPU driver does not answer: it hangs");
+    EXPECT_EQ(refusalText(), "the GPU driver does not answer: it hangs");
     EXPECT_EQ(refusals.at(0).code, ErrorCode::Timeout);
     scheduler.pass(600s);
     EXPECT_FALSE(isLooking());
@@ -104,14 +104,14 @@ TEST_F(RepeatedEnforcement, NeverBeginsWhereTheFirstCycleFails) {
 
 TEST_F(RepeatedEnforcement, IsDoneSoOftenForAUserAtATime) {
     for (std::size_t i = 0; i <= core::caps::repeatedEnforcementsPerUser; ++i) {
-        EXPECT_TRUE(refusals.empty()) << said();
+        EXPECT_TRUE(refusals.empty()) << refusalText();
         enforce(eachMinute, alice, ":1." + std::to_string(i));
         authorizer.answer(Verdict::Authorized);
         observer.answer(gpus(1));
     }
     ASSERT_EQ(refusals.size(), 1U);
     EXPECT_EQ(refusals[0].code, ErrorCode::LimitsExceeded);
-    enforcement.left(":1.0");
+    enforcement.onDisconnected(":1.0");
     enforce(eachMinute, alice, ":1.99");
     authorizer.answer(Verdict::Authorized);
     EXPECT_EQ(refusals.size(), 1U);
@@ -140,7 +140,7 @@ TEST_F(RepeatedEnforcement, TellsWhatItDidOverTheBus) {
     enforce({{"interval", Variant{std::uint64_t{60}}},
              {"max-devices-per-user", Variant{std::uint32_t{1}}}});
     observer.answer(gpus(2));
-    EXPECT_TRUE(refusals.empty()) << said();
+    EXPECT_TRUE(refusals.empty()) << refusalText();
     EXPECT_EQ(ledger.get("20").deviceIndices(), std::vector<core::DeviceIndex>{0});
 }
 

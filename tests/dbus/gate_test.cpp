@@ -65,7 +65,7 @@ TEST_F(GateTest, TakesEveryOtherAnswerForANoAndSaysWhich) {
         pass(call(), bob);
         authorizer.answer(verdict);
         EXPECT_EQ(passed, 0);
-        EXPECT_EQ(said(), text);
+        EXPECT_EQ(refusalText(), text);
         EXPECT_EQ(refusals.at(0).code, code);
         EXPECT_EQ(refusals.at(0).missing, policy::Action::ManageOthers);
         EXPECT_EQ(refusals.at(0).target, of(bob));
@@ -78,7 +78,7 @@ TEST_F(GateTest, SaysWhichLimitStandsInTheWay) {
         refusals.clear();
         passQuota(call());
         authorizer.answer(verdict);
-        EXPECT_EQ(said(), "2 devices, not 3");
+        EXPECT_EQ(refusalText(), "2 devices, not 3");
         EXPECT_EQ(refusals.at(0).code, ErrorCode::QuotaExceeded);
         EXPECT_EQ(refusals.at(0).missing, policy::Action::ExceedLimits);
     }
@@ -86,8 +86,8 @@ TEST_F(GateTest, SaysWhichLimitStandsInTheWay) {
     passQuota(call());
     authorizer.answer(Verdict::InteractionRequired);
     EXPECT_EQ(refusals.at(0).code, ErrorCode::InteractiveAuthorizationRequired);
-    EXPECT_EQ(said(), "2 devices, not 3; an administrator's password would allow it "
-                      "(dev.genv.manager.exceed-limits)");
+    EXPECT_EQ(refusalText(), "2 devices, not 3; an administrator's password would allow it "
+                             "(dev.genv.manager.exceed-limits)");
     EXPECT_EQ(passed, 0);
     passQuota(call());
     authorizer.answer(Verdict::Authorized);
@@ -103,11 +103,11 @@ TEST_F(GateTest, AllowsAPromptOnlyWhereTheCallDoes) {
 TEST_F(GateTest, CancelsTheQuestionsOfAConnectionThatLeavesAndNoOthers) {
     pass(call(alice, ":1.7"));
     pass(call(bob, ":1.8"), bob);
-    gate.left(":1.7");
+    gate.onDisconnected(":1.7");
     EXPECT_EQ(gate.pending(), 1U);
     EXPECT_TRUE(authorizer.answer(Verdict::Authorized));
     EXPECT_EQ(passed, 1);
-    gate.left(":1.9");
+    gate.onDisconnected(":1.9");
 }
 
 TEST_F(GateTest, CountsTheQuestionsOfEachUser) {
@@ -118,7 +118,7 @@ TEST_F(GateTest, CountsTheQuestionsOfEachUser) {
     EXPECT_EQ(refusals.at(0).code, ErrorCode::LimitsExceeded) << "whatever the connection";
     pass(call(bob, ":1.100"), bob);
     EXPECT_EQ(refusals.size(), 1U) << "others are served";
-    gate.left(":1.0");
+    gate.onDisconnected(":1.0");
     refusals.clear();
     pass(call(alice, ":1.99"));
     EXPECT_EQ(gate.pending(), core::caps::pendingChecksPerUser + 1);

@@ -43,7 +43,7 @@ class HistoryCalls : public ContextTest {
         if (!refusals.empty()) {
             EXPECT_EQ(refusals[0].code, ErrorCode::InvalidArgs);
         }
-        return said();
+        return refusalText();
     }
     /// Answers that the journal could not be read.
     void answerWith(const std::string& failure) {
@@ -121,7 +121,7 @@ TEST_F(HistoryCalls, AskAboutTheHistoryOfOthersByName) {
 TEST_F(HistoryCalls, SayWhyNothingCouldBeRead) {
     list({});
     answerWith("the journal does not answer");
-    EXPECT_EQ(said(), "the journal does not answer");
+    EXPECT_EQ(refusalText(), "the journal does not answer");
     EXPECT_EQ(refusals.at(0).code, ErrorCode::Timeout);
 }
 
@@ -146,7 +146,7 @@ TEST_F(HistoryCalls, GoOnWithWhatWasAllowedAsLongAsItIsTheSameRead) {
     authorizer.answer(Verdict::Authorized);
     const core::WallTime began = history.queries.back().until;
     history.answers.back()(pageUntil("s=1"));
-    EXPECT_TRUE(refusals.empty()) << said();
+    EXPECT_TRUE(refusals.empty()) << refusalText();
 
     clock.pass(std::chrono::hours{1});
     list({{"uid", bobs}, {"after", string("s=1")}});
@@ -160,7 +160,7 @@ TEST_F(HistoryCalls, GoOnWithWhatWasAllowedAsLongAsItIsTheSameRead) {
     EXPECT_EQ(authorizer.questions.size(), 3U) << "that is more than was allowed";
     list({{"uid", bobs}, {"after", string("s=2")}, {"environment", string("20")}});
     EXPECT_EQ(authorizer.questions.size(), 4U) << "that is another read";
-    histories.left(":1.7");
+    histories.onDisconnected(":1.7");
     list({{"uid", bobs}, {"after", string("s=2")}});
     EXPECT_EQ(authorizer.questions.size(), 5U) << "a name may be another's after it left";
 }

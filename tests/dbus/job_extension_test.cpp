@@ -116,8 +116,8 @@ TEST_F(JobExtensions, SayWhyThatSlurmDidNotDoThem) {
     extend(0, 5400s);
     slurm.answer(core::SlurmFailure{"Job/step already completing or completed\x1b"});
     EXPECT_EQ(refusal(), ErrorCode::SlurmFailed);
-    EXPECT_EQ(said(), "Slurm job 12 was not extended: Job/step already completing or "
-                      "completed\\x1b");
+    EXPECT_EQ(refusalText(), "Slurm job 12 was not extended: Job/step already completing or "
+                             "completed\\x1b");
     EXPECT_EQ(end(), ends);
 }
 
@@ -140,7 +140,8 @@ TEST_F(JobExtensions, AreAllThatMayBeConfigured) {
         refusals.clear();
         configure(alice, change);
         EXPECT_EQ(refusal(), ErrorCode::NotSupported);
-        EXPECT_EQ(said(), "environment slurm-12 belongs to Slurm job 12; scancel 12 ends it");
+        EXPECT_EQ(refusalText(),
+                  "environment slurm-12 belongs to Slurm job 12; scancel 12 ends it");
     }
     EXPECT_TRUE(authorizer.questions.empty());
 }

@@ -125,10 +125,10 @@ TEST(Errors, TellNobodyWhatAFaultSays) {
     EXPECT_EQ(refusal.code(), ErrorCode::Busy);
     EXPECT_STREQ(refusal.what(), "wait a little");
     EXPECT_EQ(none, "");
-    const auto [foreign, said] = caught(std::runtime_error("the secret"));
+    const auto [foreign, message] = caught(std::runtime_error("the secret"));
     EXPECT_EQ(foreign.code(), ErrorCode::Internal);
     EXPECT_EQ(std::string(foreign.what()).find("secret"), std::string::npos);
-    EXPECT_EQ(said, "the secret") << "for the log";
+    EXPECT_EQ(message, "the secret") << "for the log";
     const auto [own, why] = caught(core::Error(ErrorCode::Internal, "the secret"));
     EXPECT_EQ(std::string(own.what()).find("secret"), std::string::npos);
     EXPECT_EQ(why, "the secret");

@@ -54,20 +54,20 @@ class BeneathSdbus : public ::testing::Test {
             "the answer");
         return pending->answer;
     }
-    struct Told {
+    struct CredentialsReply {
         std::optional<raw::Credentials> credentials;
         bool isLate = false;
     };
-    Told askFor(const std::string& name, std::chrono::microseconds timeout) {
-        bool isTold = false;
-        Told told;
+    CredentialsReply askFor(const std::string& name, std::chrono::microseconds timeout) {
+        bool isReceived = false;
+        CredentialsReply received;
         const raw::Slot question =
             bus.askFor(name, timeout, [&](const auto& credentials, bool isLate) {
-                told = {credentials, isLate};
-                isTold = true;
+                received = {credentials, isLate};
+                isReceived = true;
             });
-        processUntil([&] { return isTold; });
-        return told;
+        processUntil([&] { return isReceived; });
+        return received;
     }
 
     std::unique_ptr<sdbus::IConnection> connection = sdbus::createSystemBusConnection();
@@ -173,16 +173,16 @@ TEST_F(BeneathSdbus, ObjectsBelowAPrefixAnswerAndAreListed) {
 }
 
 TEST_F(BeneathSdbus, TheBusTellsWhoIsBehindAConnection) {
-    const Told told = askFor(client.uniqueName(), std::chrono::seconds{30});
-    ASSERT_TRUE(told.credentials.has_value());
-    EXPECT_EQ(told.credentials->uid, alice);
-    EXPECT_EQ(told.credentials->pid, static_cast<std::uint32_t>(::getpid()));
-    EXPECT_FALSE(told.isLate);
-    const Told nobody = askFor(":1.123456", std::chrono::seconds{30});
+    const CredentialsReply received = askFor(client.uniqueName(), std::chrono::seconds{30});
+    ASSERT_TRUE(received.credentials.has_value());
+    EXPECT_EQ(received.credentials->uid, alice);
+    EXPECT_EQ(received.credentials->pid, static_cast<std::uint32_t>(::getpid()));
+    EXPECT_FALSE(received.isLate);
+    const CredentialsReply nobody = askFor(":1.123456", std::chrono::seconds{30});
     EXPECT_FALSE(nobody.credentials.has_value());
     EXPECT_FALSE(nobody.isLate) << "it was answered";
     signalDaemon("bus", SIGSTOP);
-    const Told late = askFor(client.uniqueName(), std::chrono::milliseconds{20});
+    const CredentialsReply late = askFor(client.uniqueName(), std::chrono::milliseconds{20});
     signalDaemon("bus", SIGCONT);
     EXPECT_FALSE(late.credentials.has_value());
     EXPECT_TRUE(late.isLate);
@@ -190,29 +190,28 @@ TEST_F(BeneathSdbus, TheBusTellsWhoIsBehindAConnection) {
 
 TEST_F(BeneathSdbus, CallsAreMeasuredBeforeAnythingIsReadFromThem) {
     const auto proxy = compat::makeProxy(*connection, dbus::contract::busName, "/ab");
-    const auto sizeOf = [&](const auto& argument, const raw::CallSize& most) {
+    const auto sizeOf = [&](const auto& argument, const raw::CallSize& max) {
         auto message = compat::makeCall(*proxy, "dev.genv.Manager", "Measured");
         message << argument;
         message.seal();
         const raw::Message call(message);
-        const auto size = call.size(most);
-        const auto again = call.size(most);
+        const auto size = call.size(max);
+        const auto again = call.size(max);
         EXPECT_EQ(size.has_value(), again.has_value());
-        EXPECT_EQ(size.value_or(most).values, again.value_or(most).values)
-            << "it is left as it was";
+        EXPECT_EQ(size.value_or(max).values, again.value_or(max).values) << "it is left as it was";
         return size.value_or(raw::CallSize{});
     };
-    const raw::CallSize most{100, 1000};
+    const raw::CallSize max{100, 1000};
     const std::size_t path = 4;
-    EXPECT_EQ(sizeOf(std::string("abc"), most).values, 1U);
-    EXPECT_EQ(sizeOf(std::string("abc"), most).bytes, path + 4);
+    EXPECT_EQ(sizeOf(std::string("abc"), max).values, 1U);
+    EXPECT_EQ(sizeOf(std::string("abc"), max).bytes, path + 4);
     const std::vector<std::uint32_t> numbers(90);
-    EXPECT_EQ(sizeOf(numbers, most).values, 91U) << "an array is a value, too";
-    EXPECT_EQ(sizeOf(numbers, most).bytes, path + 4 * numbers.size());
-    EXPECT_EQ(sizeOf(std::vector<std::uint32_t>(100), most).values, 0U) << "too many";
-    EXPECT_EQ(sizeOf(std::string(1000, 'x'), most).values, 0U) << "too large";
+    EXPECT_EQ(sizeOf(numbers, max).values, 91U) << "an array is a value, too";
+    EXPECT_EQ(sizeOf(numbers, max).bytes, path + 4 * numbers.size());
+    EXPECT_EQ(sizeOf(std::vector<std::uint32_t>(100), max).values, 0U) << "too many";
+    EXPECT_EQ(sizeOf(std::string(1000, 'x'), max).values, 0U) << "too large";
     const std::map<std::string, sdbus::Variant> options{{"a", sdbus::Variant{true}}};
-    EXPECT_EQ(sizeOf(options, most).values, 5U) << "array, entry, key, variant and value";
+    EXPECT_EQ(sizeOf(options, max).values, 5U) << "array, entry, key, variant and value";
 }
 
 TEST(RawWriter, WritesWhatSdbusReads) {

@@ -47,7 +47,9 @@ class ReplyTest : public ::testing::Test, public dbus::Refusals {
                                                         isEnding}};
     }
     /// Returns the message of the only refusal.
-    std::string said() const { return refusals.size() == 1 ? refusals[0].message : "not one"; }
+    std::string refusalText() const {
+        return refusals.size() == 1 ? refusals[0].message : "not one";
+    }
 
     std::vector<dbus::Refusal> refusals;
     std::vector<std::string> asking; ///< connections whose calls may ask for a password

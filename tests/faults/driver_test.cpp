@@ -192,12 +192,12 @@ TEST_F(Gpus, WhoseDriverIsUnloadedOrFailsStayWithTheirHolders) {
 TEST_F(Gpus, ThatVanishAtOnceAreTakenFromTheirHoldersAndComeBackFree) {
     const std::string hers = activate(*asAlice, alices, 3);
     const std::string his = activate(*asBob, bobs, 1);
-    Told told(*asCarol);
+    RecordedSignals signals(*asCarol);
     machine(listing("a"));
     awaitDevices(hers, "0");
     EXPECT_EQ(devicesOf(his), "");
-    asCarol->processUntil([&] { return told.detached.size() >= 3; }, "the signals");
-    EXPECT_EQ(std::count_if(told.detached.begin(), told.detached.end(),
+    asCarol->processUntil([&] { return signals.detached.size() >= 3; }, "the signals");
+    EXPECT_EQ(std::count_if(signals.detached.begin(), signals.detached.end(),
                             [](const std::string& text) {
                                 return text.find("device-lost") != std::string::npos;
                             }),

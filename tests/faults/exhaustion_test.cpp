@@ -27,10 +27,10 @@ class Exhausted : public FaultTest {
                                                       std::filesystem::directory_iterator()));
     }
     /// Sets only the soft limit; the hard limit stays.
-    void limitDescriptors(rlim_t most) const {
+    void limitDescriptors(rlim_t max) const {
         rlimit limit{};
         ASSERT_EQ(::prlimit(service.pid(), RLIMIT_NOFILE, nullptr, &limit), 0);
-        limit.rlim_cur = std::min(most, limit.rlim_max);
+        limit.rlim_cur = std::min(max, limit.rlim_max);
         ASSERT_EQ(::prlimit(service.pid(), RLIMIT_NOFILE, &limit, nullptr), 0);
     }
 
@@ -71,7 +71,7 @@ TEST_F(Exhausted, DescriptorsRefuseWhatNeedsOneAndServeTheRest) {
         }
     }
     // Without the very last descriptor, the service cannot pin a process.
-    const std::size_t most = descriptors() + 1;
+    const std::size_t max = descriptors() + 1;
     leaveNone();
     const Answer refusal = activateLast();
     EXPECT_EQ(refusal.error, error::limitsExceeded);
@@ -82,7 +82,7 @@ TEST_F(Exhausted, DescriptorsRefuseWhatNeedsOneAndServeTheRest) {
     const auto environments = std::to_string(made + 1);
     EXPECT_EQ(environmentCount(), environments);
     // One environment ends, and there is a free descriptor again.
-    limitDescriptors(most);
+    limitDescriptors(max);
     processes.front().kill(SIGKILL);
     waitUntil([&] { return environmentCount() == std::to_string(made); }, "one to end");
     waitUntil([&] { return activateLast().ok(); }, "room for another");

@@ -159,7 +159,7 @@ TEST(StoreFaults, WhereverTheyAreTheLedgerIsTheModelAndSoIsTheNextOne) {
                 World world;
                 World model;
                 world.store.writesUntilFailure = point;
-                world.store.mostFailures = failures;
+                world.store.maxFailures = failures;
                 for (const std::uint32_t step : steps) {
                     const std::string before = world.describe();
                     if (world.step(step)) {

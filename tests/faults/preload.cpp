@@ -31,8 +31,8 @@ using genv::tests::FaultAction;
 using genv::tests::Injection;
 
 Injection* injection = nullptr;
-constexpr int mostTracked = 4096;
-bool tracked[mostTracked]; // descriptors of files in the runtime directory
+constexpr int maxTracked = 4096;
+bool tracked[maxTracked]; // descriptors of files in the runtime directory
 const char* runtimeDirectory = "";
 const char* userDatabase = ""; // a named pipe while it hangs, until its other end is opened
 
@@ -98,13 +98,13 @@ int openAt(int folder, const char* path, int flags, mode_t mode) {
         return -1;
     }
     const int fd = result(::syscall(SYS_openat, folder, path, flags, mode));
-    if (fd >= 0 && fd < mostTracked)
+    if (fd >= 0 && fd < maxTracked)
         tracked[fd] = own && (flags & O_DIRECTORY) == 0;
     return fd;
 }
 
 bool isTracked(int fd) {
-    return fd >= 0 && fd < mostTracked && tracked[fd];
+    return fd >= 0 && fd < maxTracked && tracked[fd];
 }
 
 template <typename Function, typename... Arguments>
@@ -214,7 +214,7 @@ int getpwuid_r(uid_t uid, passwd* entry, char* buffer, std::size_t size, passwd*
 int close(int fd) {
     const bool strikesHere = isTracked(fd) && strikes(genv::tests::storeCalls);
     const int error = strikesHere ? strike() : 0;
-    if (fd >= 0 && fd < mostTracked)
+    if (fd >= 0 && fd < maxTracked)
         tracked[fd] = false;
     const int done = result(::syscall(SYS_close, fd));
     if (!strikesHere)

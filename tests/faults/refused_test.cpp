@@ -137,12 +137,12 @@ TEST_F(Refused, ShellsAreToldOnceTheirFilesCanBeWritten) {
     UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 2);
     std::uint32_t point = 1;
-    for (bool told = true; told; ++point) {
+    for (bool isUpdated = true; isUpdated; ++point) {
         ASSERT_TRUE(asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 2U).ok());
         waitUntil([&] { return shellFile(id) == devicesOf(id); }, "the shell's file");
         injector.arm(storeCalls, FaultAction::Fail, point, ENOSPC, 0);
         const bool written = asRoot->environment(id, "Detach", "au", 0).ok();
-        told = !written || shellFile(id) == "-1";
+        isUpdated = !written || shellFile(id) == "-1";
         injector.disarm();
         if (written) {
             waitUntil([&] { return shellFile(id) == "-1"; }, "the shell's file");

@@ -33,10 +33,10 @@ Return answered() {
     return which < results.size() ? results[which] : Return::Success;
 }
 
-Return giveNumber(unsigned* number, unsigned most) {
+Return giveNumber(unsigned* number, unsigned max) {
     const Return result = answered();
     const bool isAnything = result == Return::Success && driver->below(16) == 0;
-    *number = isAnything ? driver->number32() : static_cast<unsigned>(driver->below(most + 1));
+    *number = isAnything ? driver->number32() : static_cast<unsigned>(driver->below(max + 1));
     return result;
 }
 

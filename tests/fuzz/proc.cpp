@@ -32,7 +32,7 @@ GENV_FUZZ_TARGET(proc) {
         service::parseUids(text);
     } else if (which == 2) {
         const auto hint = service::parseEnvironmentHint(text);
-        expect(!hint || (hint->id.size() <= core::longestName &&
+        expect(!hint || (hint->id.size() <= core::maxNameLength &&
                          hint->id.find('\0') == std::string::npos),
                "an id is short");
     } else if (which == 3) {

@@ -44,8 +44,8 @@ std::vector<Seed> readSeeds(const std::filesystem::path& folder) {
     return seeds;
 }
 
-std::size_t below(Random& random, std::size_t most) {
-    return most == 0 ? 0 : random() % most;
+std::size_t below(Random& random, std::size_t limit) {
+    return limit == 0 ? 0 : random() % limit;
 }
 
 // Makes one change of a kind that parsers often handle wrongly.

@@ -21,7 +21,7 @@ void expectForm(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const std::vector<std::string_view> lines = linesIn(text);
-    expect(lines.size() >= 2 && lines.size() <= 2 + service::ShellFiles::mostSentences,
+    expect(lines.size() >= 2 && lines.size() <= 2 + service::ShellFiles::maxSentences,
            "a prompt's file has two lines and sentences");
     const std::size_t blank = std::min(lines[0].find(' '), lines[0].size());
     expect(isNumber(lines[0].substr(0, blank)) &&
@@ -51,8 +51,8 @@ GENV_FUZZ_TARGET(shell_files) {
     runtime.fill("shell/gone", input);
     service::ShellFiles files(runtime.path(), ledger, clock, users, log);
     files.start({{"e10", 0}, {"gone", std::nullopt}});
-    files.tell("e10", core::Cause::request(0, tests::alice),
-               [](const std::string& actor) { return actor; });
+    files.notify("e10", core::Cause::request(0, tests::alice),
+                 [](const std::string& actor) { return actor; });
     expectForm(runtime.path() + "/shell/e10");
     std::filesystem::remove(runtime.path() + "/shell/gone");
 }

@@ -18,7 +18,7 @@ namespace genv::fuzz {
 namespace {
 
 // Bypasses stdio: a target may have replaced stderr.
-void say(std::string_view text) {
+void print(std::string_view text) {
     while (!text.empty()) {
         const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
         if (count <= 0)
@@ -47,7 +47,7 @@ std::vector<const Target*>& allTargets() {
 void expect(bool kept, const char* promise) {
     if (kept)
         return;
-    say("fuzz: not so: " + std::string(promise) + "\n");
+    print("fuzz: not so: " + std::string(promise) + "\n");
     std::abort();
 }
 
@@ -62,7 +62,7 @@ bool isShowable(std::string_view text) {
 
 void expectShowable(std::string_view message, const char* promise) {
     if (!isShowable(message))
-        say("fuzz: shown: " + core::escaped(message, 4096) + "\n");
+        print("fuzz: shown: " + core::escaped(message, 4096) + "\n");
     expect(isShowable(message), promise);
 }
 

@@ -32,7 +32,7 @@ class Bytes {
     [[nodiscard]] bool isEmpty() const { return rest_.empty(); }
     std::uint8_t byte();
     /// Returns a number from 0 to most - 1.
-    std::size_t below(std::size_t most) { return byte() % most; }
+    std::size_t below(std::size_t limit) { return byte() % limit; }
     std::uint32_t number32() { return static_cast<std::uint32_t>(number(4)); }
     std::uint64_t number64() { return number(8); }
     /// Returns a text. Its first byte gives the maximum length.

@@ -26,7 +26,7 @@ void expectOneLine(const std::string& table, std::size_t lines) {
 GENV_FUZZ_TARGET(text) {
     const std::string escaped = core::escaped(input);
     expectShowable(escaped, "escaped text can be shown");
-    expect(escaped.size() <= std::size_t{8} * core::longestName + 3, "escaped text is short");
+    expect(escaped.size() <= std::size_t{8} * core::maxNameLength + 3, "escaped text is short");
     expectShowable(core::printable(input), "printable text can be shown");
     expectShowable(ctl::shown(input), "what a table shows can be shown");
     expect(std::ranges::all_of(shims::printable(input), isPlain), "a shim's text is plain");
@@ -39,7 +39,7 @@ GENV_FUZZ_TARGET(text) {
                "an id can be part of a file's name");
     try {
         core::requireName(input);
-        expect(isShowable(input) && !input.empty() && input.size() <= core::longestName,
+        expect(isShowable(input) && !input.empty() && input.size() <= core::maxNameLength,
                "a name can be shown");
     } catch (const core::Error& error) {
         expect(!isIdentifier, "an id can be a name");

@@ -51,7 +51,7 @@ class Life:
     def tell(self, second, kind, uid, **fields):
         self.records.append((self.time(second), event(kind, uid=uid, user=USERS[uid], **fields)))
 
-    def tell_hold(self, second, kind, hold, since, **fields):
+    def log_hold(self, second, kind, hold, since, **fields):
         self.tell(second, kind, hold.uid, environment=hold.environment, device=hold.gpu, device_uuid=uuid(hold.gpu),
                   device_model="Simulated", since_usec=self.time(since), **fields)
 
@@ -62,7 +62,7 @@ class Life:
             elif hold.told and second - hold.last_used >= IDLE_AFTER:
                 hold.told = False
                 hold.uses[-1][1] = hold.last_used
-                self.tell_hold(second, "idle", hold, hold.last_used)
+                self.log_hold(second, "idle", hold, hold.last_used)
             if self.random.random() < 0.01:
                 self.toggle(hold, second)
             elif self.random.random() < 0.003:
@@ -86,7 +86,7 @@ class Life:
         hold = Hold(str(self.next_environment), uid, gpu, second)
         self.holds.append(hold)
         self.tell(second, "environment-started", uid, environment=hold.environment)
-        self.tell_hold(second, "attached", hold, second, **({"over_subscribed": 1} if over else {}))
+        self.log_hold(second, "attached", hold, second, **({"over_subscribed": 1} if over else {}))
 
     def toggle(self, hold, second):
         hold.is_used = not hold.is_used
@@ -94,13 +94,13 @@ class Life:
         if hold.is_used and not hold.told:
             hold.told = True
             hold.uses.append([second, None])
-            self.tell_hold(second, "in-use", hold, second)
+            self.log_hold(second, "in-use", hold, second)
 
     def detach(self, hold, second):
         hold.end = second
         if hold.uses and hold.uses[-1][1] is None:
             hold.uses[-1][1] = second
-        self.tell_hold(second, "detached", hold, hold.begin, held_usec=(second - hold.begin) * SECOND, reason="user",
+        self.log_hold(second, "detached", hold, hold.begin, held_usec=(second - hold.begin) * SECOND, reason="user",
                        caller_uid=hold.uid, caller_user=USERS[hold.uid])
         self.tell(second, "environment-ended", hold.uid, environment=hold.environment, reason="user")
 

@@ -187,7 +187,7 @@ TEST_F(Reports, CountWaitsThatEndedAndRefusalsOfWhoAsked) {
     const Usage usage = ofUser(0, 100);
     EXPECT_EQ(usage.waits.count, 2);
     EXPECT_EQ(usage.waits.mean(), 6min);
-    EXPECT_EQ(usage.waits.longest, 8min);
+    EXPECT_EQ(usage.waits.max, 8min);
     auto& unasked = event("refused", 31, "a", "G0");
     unasked.caller = bob;
     unasked.error = "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired";

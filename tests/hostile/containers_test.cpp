@@ -45,7 +45,7 @@ void giveByte(int descriptor) {
 }
 
 // Does what newuidmap(1) does for a range of /etc/subuid, which needs root.
-void makeContainer(const Made::Say& say) {
+void makeContainer(const Made::Report& report) {
     std::array<int, 2> toMapper{};
     std::array<int, 2> fromMapper{};
     if (::pipe(toMapper.data()) != 0 || ::pipe(fromMapper.data()) != 0)
@@ -58,19 +58,19 @@ void makeContainer(const Made::Say& say) {
     ::close(toMapper[1]);
     char byte = 0;
     if (::read(toMapper[0], &byte, 1) != 1) {
-        say(-2);
+        report(-2);
         return;
     }
     std::ofstream uidMap("/proc/" + std::to_string(contained) + "/uid_map");
     uidMap << "0 " << alice << " 1\n1 " << firstSubordinate << " 65536\n";
     uidMap.flush();
     if (!uidMap) {
-        say(-2);
+        report(-2);
         return;
     }
     giveByte(fromMapper[1]);
     awaitByte(toMapper[0]);
-    say(contained);
+    report(contained);
 }
 
 class RootlessContainers : public BusTest {
@@ -78,11 +78,13 @@ class RootlessContainers : public BusTest {
     RootlessContainers() : BusTest({{"GENV_MOCK_DEVICE_COUNT", "1"}}), container(makeContainer) {}
 
     void SetUp() override {
-        if (container.said() == -2)
+        if (container.reported() == -2)
             GTEST_SKIP() << "no user namespace is to be had";
-        ASSERT_GT(container.said(), 0);
+        ASSERT_GT(container.reported(), 0);
     }
-    [[nodiscard]] core::Pid contained() const { return static_cast<core::Pid>(container.said()); }
+    [[nodiscard]] core::Pid contained() const {
+        return static_cast<core::Pid>(container.reported());
+    }
     [[nodiscard]] bool livesOn() const {
         std::ifstream status("/proc/" + std::to_string(contained()) + "/status");
         for (std::string line; std::getline(status, line);) {

@@ -40,7 +40,7 @@ TEST_F(Forgery, OfSignalsToTheServiceAloneIsNotDelivered) {
     const std::string broadcast = "type='signal',interface='org.example.Broadcast'";
     service.end(SIGTERM);
     ASSERT_GE(sd_bus_request_name(asRoot->bus(), "dev.genv.Manager", 0), 0);
-    std::vector<std::string> heard;
+    std::vector<std::string> received;
     const auto note = [](sd_bus_message* message, void* list, sd_bus_error*) {
         const char* interface = sd_bus_message_get_interface(message);
         const char* member = sd_bus_message_get_member(message);
@@ -51,18 +51,18 @@ TEST_F(Forgery, OfSignalsToTheServiceAloneIsNotDelivered) {
         return 0;
     };
     sd_bus_slot* filter = nullptr;
-    ASSERT_GE(sd_bus_add_filter(asRoot->bus(), &filter, note, &heard), 0);
+    ASSERT_GE(sd_bus_add_filter(asRoot->bus(), &filter, note, &received), 0);
     const Slot filterSlot(filter);
     const Slot match = asRoot->listen(broadcast, [](sd_bus_message*) {});
-    heard.clear();
+    received.clear();
     for (const std::string& target : {std::string("dev.genv.Manager"), asRoot->uniqueName()})
         forge(*asAlice, target, "/x", "org.example.Storm", "Storm", "");
     sd_bus_emit_signal(asAlice->bus(), "/x", "org.example.Broadcast", "Everybody", "");
     const auto ping = asAlice->start(managerPath, "org.freedesktop.DBus.Peer", "Ping");
     asRoot->processUntil(
-        [&] { return std::find(heard.begin(), heard.end(), "Ping") != heard.end(); },
+        [&] { return std::find(received.begin(), received.end(), "Ping") != received.end(); },
         "the call that was sent last");
-    EXPECT_EQ(heard, (std::vector<std::string>{"Everybody", "Ping"}));
+    EXPECT_EQ(received, (std::vector<std::string>{"Everybody", "Ping"}));
 }
 
 TEST_F(Forgery, OfALeavingClientCutsNobodyOff) {
@@ -83,7 +83,7 @@ TEST_F(Forgery, OfALeavingClientCutsNobodyOff) {
     signalDaemon("polkitd", SIGCONT);
     EXPECT_EQ(asBob->finish(*attach).readUnsignedList(), std::vector<std::uint32_t>{0});
     int cycles = 0;
-    const Slot heard =
+    const Slot received =
         asCarol->listen("type='signal',member='Enforced'", [&](sd_bus_message*) { ++cycles; });
     asCarol->processUntil([&] { return cycles > 0; }, "the next repetition");
 }
@@ -202,9 +202,9 @@ TEST_F(ForeignRules, OpenNothingOfTheServiceThatChangesAnything) {
 // Forged signals of the service's interface reach clients that do not name the sender in their
 // match rules. They do not reach clients that name it, as every part of genv does.
 TEST_F(ForeignRules, MakeNobodyWhoNamesTheSenderBelieveASignal) {
-    int heard = 0;
+    int received = 0;
     const Slot slot = asBob->listen("type='signal',sender='dev.genv.Manager',member='Notice'",
-                                    [&](sd_bus_message*) { ++heard; });
+                                    [&](sd_bus_message*) { ++received; });
     sd_bus_message* raw = nullptr;
     ASSERT_GE(
         sd_bus_message_new_signal(asAlice->bus(), &raw, managerPath, managerInterface, "Notice"),
@@ -214,7 +214,7 @@ TEST_F(ForeignRules, MakeNobodyWhoNamesTheSenderBelieveASignal) {
     sd_bus_send(asAlice->bus(), raw, nullptr);
     asAlice->ping();
     asBob->ping();
-    EXPECT_EQ(heard, 0);
+    EXPECT_EQ(received, 0);
 }
 
 } // namespace

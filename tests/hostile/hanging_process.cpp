@@ -108,10 +108,10 @@ class Server {
             if (failures_-- > 0)
                 refuse(request, EIO);
             else
-                tellReached();
+                reportReached();
             break;
         case FUSE_FLUSH:
-            tellReached();
+            reportReached();
             break;
         case FUSE_FORGET:
         case FUSE_BATCH_FORGET:
@@ -155,7 +155,7 @@ class Server {
         if (::write(device_, data, size) < 0 && errno != ENOENT) // of a cancelled request
             ::_exit(1);
     }
-    void tellReached() const {
+    void reportReached() const {
         if (::write(reached_, "x", 1) != 1)
             ::_exit(1);
     }
@@ -220,7 +220,7 @@ struct Victim {
 };
 
 // Writes the victim's PID, or the reason for the failure.
-[[noreturn]] void beServer(const Victim& wanted, int trigger, int said) {
+[[noreturn]] void beServer(const Victim& wanted, int trigger, int output) {
     std::string why;
     std::array<int, 2> reached{};
     const int fuse = mountOwn(wanted.folder, wanted.uid, why);
@@ -236,9 +236,9 @@ struct Victim {
         beVictim(wanted.folder, wanted.way, trigger, reached[0]);
     }
     const std::string text = why.empty() ? std::to_string(victim) : why;
-    if (::write(said, text.data(), text.size()) < 0 || !why.empty())
+    if (::write(output, text.data(), text.size()) < 0 || !why.empty())
         ::_exit(1);
-    ::close(said);
+    ::close(output);
     Server(fuse, wanted.failedReads, reached[1]).serve();
 }
 
@@ -255,19 +255,19 @@ HangingProcess::HangingProcess(core::Uid uid, bool compute, Way way, int failedR
         ::chmod(device.c_str(), 0666) != 0)
         throw NoHanging(std::string("a node of /dev/fuse is not to be had: ") +
                         std::strerror(errno));
-    std::array<int, 2> said{};
-    std::array<int, 2> told{};
-    if (::pipe2(said.data(), O_CLOEXEC) != 0 || ::pipe2(told.data(), O_CLOEXEC) != 0)
+    std::array<int, 2> output{};
+    std::array<int, 2> commands{};
+    if (::pipe2(output.data(), O_CLOEXEC) != 0 || ::pipe2(commands.data(), O_CLOEXEC) != 0)
         throw NoHanging("no pipe");
     server_ = ::fork();
     if (server_ == 0)
-        beServer({folder_, uid, compute, way, failedReads}, told[0], said[1]);
-    ::close(said[1]);
-    ::close(told[0]);
-    trigger_ = told[1];
+        beServer({folder_, uid, compute, way, failedReads}, commands[0], output[1]);
+    ::close(output[1]);
+    ::close(commands[0]);
+    trigger_ = commands[1];
     std::array<char, 256> text{};
-    const ssize_t size = ::read(said[0], text.data(), text.size() - 1);
-    ::close(said[0]);
+    const ssize_t size = ::read(output[0], text.data(), text.size() - 1);
+    ::close(output[0]);
     victim_ = size > 0 ? std::atoi(text.data()) : 0;
     if (victim_ == 0)
         throw NoHanging(text.data());

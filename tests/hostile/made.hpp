@@ -19,9 +19,9 @@ namespace genv::tests {
 // be killed.
 class Made {
   public:
-    using Say = std::function<void(long)>;
+    using Report = std::function<void(long)>;
 
-    explicit Made(const std::function<void(const Say&)>& body) {
+    explicit Made(const std::function<void(const Report&)>& body) {
         int ready[2];
         if (::pipe2(ready, O_CLOEXEC) != 0)
             throw std::runtime_error("pipe");
@@ -36,8 +36,8 @@ class Made {
                 ::pause();
         }
         ::close(ready[1]);
-        if (::read(ready[0], &said_, sizeof(said_)) != sizeof(said_))
-            said_ = -1;
+        if (::read(ready[0], &reported_, sizeof(reported_)) != sizeof(reported_))
+            reported_ = -1;
         ::close(ready[0]);
     }
     Made(const Made&) = delete;
@@ -47,11 +47,11 @@ class Made {
         ::waitpid(pid_, nullptr, 0);
     }
     [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(pid_); }
-    [[nodiscard]] long said() const { return said_; }
+    [[nodiscard]] long reported() const { return reported_; }
 
   private:
     pid_t pid_ = -1;
-    long said_ = -1;
+    long reported_ = -1;
 };
 
 } // namespace genv::tests

@@ -64,14 +64,14 @@ class Processes : public BusTest {
 
 TEST_F(Processes, WithMixedUidsAreNobodysOwn) {
     const auto withUids = [](uid_t real, uid_t effective, uid_t saved) {
-        return [=](const Made::Say& say) { say(::setresuid(real, effective, saved)); };
+        return [=](const Made::Report& report) { report(::setresuid(real, effective, saved)); };
     };
     // The uids of a setuid program, and of programs that dropped all but one of their uids.
     const std::vector<std::array<uid_t, 3>> mixed{
         {alice, root, root}, {alice, bob, bob}, {bob, alice, alice}, {alice, alice, root}};
     for (const auto& [real, effective, saved] : mixed) {
         const Made made(withUids(real, effective, saved));
-        ASSERT_EQ(made.said(), 0);
+        ASSERT_EQ(made.reported(), 0);
         EXPECT_EQ(add(made.pid()).error, error::accessDenied);
         const int pidfd = ::pidfd_open(static_cast<pid_t>(made.pid()), 0);
         EXPECT_EQ(activateBy(pidfd).error, error::accessDenied);
@@ -83,18 +83,18 @@ TEST_F(Processes, WithMixedUidsAreNobodysOwn) {
 
 TEST_F(Processes, ThatAreNoneAreRefused) {
     // A thread has a number like a process, but is not a process.
-    const Made threaded([](const Made::Say& say) {
+    const Made threaded([](const Made::Report& report) {
         if (::setresuid(alice, alice, alice) != 0)
             ::_exit(1);
         std::thread([&] {
-            say(::syscall(SYS_gettid));
+            report(::syscall(SYS_gettid));
             ::pause();
         }).join();
     });
-    EXPECT_EQ(add(static_cast<core::Pid>(threaded.said())).error, error::noSuchProcess);
+    EXPECT_EQ(add(static_cast<core::Pid>(threaded.reported())).error, error::noSuchProcess);
     // A descriptor of a thread (PIDFD_THREAD, Linux 6.9) is refused as well: it hangs up with the
     // thread alone.
-    for (const long task : {threaded.said(), static_cast<long>(threaded.pid())}) {
+    for (const long task : {threaded.reported(), static_cast<long>(threaded.pid())}) {
         const int descriptor = ::pidfd_open(static_cast<pid_t>(task), O_EXCL);
         if (descriptor < 0 && errno == EINVAL)
             continue; // this kernel does not provide it
@@ -132,9 +132,9 @@ TEST_F(Processes, ThatExitMeanwhileKeepNothingAlive) {
 }
 
 TEST_F(Processes, OfAnotherPidNamespaceAreWhatTheServiceSees) {
-    const Made container([](const Made::Say& say) {
+    const Made container([](const Made::Report& report) {
         if (::unshare(CLONE_NEWPID) != 0) {
-            say(-1);
+            report(-1);
             return;
         }
         const pid_t inner = ::fork();
@@ -145,13 +145,13 @@ TEST_F(Processes, OfAnotherPidNamespaceAreWhatTheServiceSees) {
             for (;;)
                 ::pause();
         }
-        say(inner);
+        report(inner);
     });
-    if (container.said() < 0)
+    if (container.reported() < 0)
         GTEST_SKIP() << "no pid namespace is to be had";
     // Inside, its PID is 1, which is another process here.
     EXPECT_EQ(add(1).error, error::invalidArgs);
-    const auto outer = static_cast<core::Pid>(container.said());
+    const auto outer = static_cast<core::Pid>(container.reported());
     waitUntil([&] { return add(outer).ok(); }, "the process to be alice's");
     EXPECT_EQ(registered(), shellAlone() + "," + std::to_string(outer));
 }
@@ -288,7 +288,7 @@ TEST_F(Processes, ThatHaveARecycledPidAreNoRootProcesses) {
 // -- root in a user namespace
 
 TEST_F(Processes, OfARootInItsOwnNamespaceAreStillTheirUsers) {
-    const Made imitator([](const Made::Say& say) {
+    const Made imitator([](const Made::Report& report) {
         const auto write = [](const char* file, const char* text) {
             std::ofstream out(file);
             out << text;
@@ -300,27 +300,28 @@ TEST_F(Processes, OfARootInItsOwnNamespaceAreStillTheirUsers) {
         ::prctl(PR_SET_DUMPABLE, 1);
         if (::unshare(CLONE_NEWUSER) != 0 || !write("/proc/self/uid_map", "0 1002 1") ||
             ::geteuid() != 0) {
-            say(-2);
+            report(-2);
             return;
         }
         sd_bus* bus = nullptr;
         sd_bus_error error{};
         if (sd_bus_open_system(&bus) < 0) {
-            say(-3);
+            report(-3);
             return;
         }
         const int result = sd_bus_call_method(bus, "dev.genv.Manager", managerPath,
                                               managerInterface, "Reload", &error, nullptr, "");
-        say(result >= 0 ? 0
-            : sd_bus_error_has_name(&error, "org.freedesktop.DBus.Error.AccessDenied") != 0 ||
-                    sd_bus_error_has_name(
-                        &error, "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired") != 0
-                ? 1
-                : 2);
+        report(result >= 0 ? 0
+               : sd_bus_error_has_name(&error, "org.freedesktop.DBus.Error.AccessDenied") != 0 ||
+                       sd_bus_error_has_name(
+                           &error, "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired") !=
+                           0
+                   ? 1
+                   : 2);
     });
-    if (imitator.said() == -2)
+    if (imitator.reported() == -2)
         GTEST_SKIP() << "no user namespace is to be had";
-    EXPECT_EQ(imitator.said(), 1) << "root inside is bob to the bus";
+    EXPECT_EQ(imitator.reported(), 1) << "root inside is bob to the bus";
     service.waitForLog("refused dev.genv.Manager.Reload from uid 1002");
 }
 

@@ -39,11 +39,11 @@ TEST(SecurityPage, HasTheNumbersOfTheCaps) {
         {"bytesPerCall", caps::bytesPerCall},
     };
     const std::string page = read(GENV_SECURITY_PAGE);
-    std::map<std::string, std::size_t> told;
+    std::map<std::string, std::size_t> documented;
     const std::regex row(R"(\| (\d+) \| `(\w+)` \|)");
     for (std::sregex_iterator match(page.begin(), page.end(), row), end; match != end; ++match)
-        told[(*match)[2]] = std::stoul((*match)[1]);
-    EXPECT_EQ(told, known);
+        documented[(*match)[2]] = std::stoul((*match)[1]);
+    EXPECT_EQ(documented, known);
     // Every cap is in this list.
     const std::string header = read(std::filesystem::path(GENV_SOURCE) / "core/caps.hpp");
     const std::regex constant(R"(constexpr std::size_t (\w+))");

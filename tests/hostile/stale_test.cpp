@@ -117,18 +117,18 @@ TEST_F(Stale, WhoeverLeavesTakesTheQuestionAlong) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell, 1);
     signalDaemon("polkitd", SIGSTOP);
-    std::string left;
+    std::string departed;
     {
         Client leaving(alice);
-        left = leaving.uniqueName();
+        departed = leaving.uniqueName();
         const auto pending = leaving.start(environmentPath(id), environmentInterface, "Deactivate");
         leaving.ping();
         EXPECT_TRUE(asRoot->manager("ListDevices").ok());
     }
-    service.waitForLog("refused dev.genv.Environment.Deactivate from uid 1001 (" + left + ")");
+    service.waitForLog("refused dev.genv.Environment.Deactivate from uid 1001 (" + departed + ")");
     // Names of connections are not reused: no later connection is taken for one that has closed.
     for (int i = 0; i < 50; ++i)
-        EXPECT_NE(Client(bob).uniqueName(), left);
+        EXPECT_NE(Client(bob).uniqueName(), departed);
     signalDaemon("polkitd", SIGCONT);
     EXPECT_TRUE(asAlice->environment(id, "Configure", "a{sv}as", 0, 0).ok())
         << "polkit answers again, in order";

@@ -18,7 +18,7 @@ constexpr std::chrono::hours ever{1};
 Sample taken(std::uint64_t mark) {
     Sample sample;
     sample.begun = Clock::now();
-    sample.leftOut = mark;
+    sample.omitted = mark;
     return sample;
 }
 
@@ -28,11 +28,11 @@ TEST(Exchange, AnswersEveryScrapeThatAskedWithTheSampleThatCame) {
     const Exchange::Ticket second = exchange.request();
     EXPECT_TRUE(exchange.takeRequest());
     std::thread sampling([&] { exchange.publish(taken(7)); });
-    EXPECT_EQ(exchange.get(first, Clock::now() + ever).sample->leftOut, 7U);
+    EXPECT_EQ(exchange.get(first, Clock::now() + ever).sample->omitted, 7U);
     sampling.join();
     EXPECT_FALSE(exchange.takeRequest());
     // Meanwhile another host was slow, and the sample is older than its maximum age.
-    EXPECT_EQ(exchange.get(second, Clock::now()).sample->leftOut, 7U);
+    EXPECT_EQ(exchange.get(second, Clock::now()).sample->omitted, 7U);
 }
 
 TEST(Exchange, WaitsForNoneLongerThanItIsTold) {
@@ -49,7 +49,7 @@ TEST(Exchange, WhatCameLastAnswersWhileTheNextTakesItsTime) {
     EXPECT_TRUE(exchange.takeRequest());
     const Served served = exchange.get(next, Clock::now());
     ASSERT_TRUE(served.sample);
-    EXPECT_EQ(served.sample->leftOut, 1U);
+    EXPECT_EQ(served.sample->omitted, 1U);
     Sample old = taken(2);
     old.begun -= 2 * ever;
     exchange.publish(old);
@@ -59,7 +59,7 @@ TEST(Exchange, WhatCameLastAnswersWhileTheNextTakesItsTime) {
 TEST(Exchange, WhatIsYoungAnswersUnlessItHasExpired) {
     Exchange exchange(ever);
     exchange.publish(taken(1));
-    EXPECT_EQ(exchange.get(exchange.request(), Clock::now()).sample->leftOut, 1U);
+    EXPECT_EQ(exchange.get(exchange.request(), Clock::now()).sample->omitted, 1U);
     EXPECT_FALSE(exchange.takeRequest());
     exchange.expire();
     EXPECT_FALSE(exchange.get(exchange.request(), Clock::now()).sample);
@@ -73,7 +73,7 @@ TEST(Exchange, WhatStandsAnswersHoweverOldItIs) {
     exchange.publish(sample);
     const Served served = exchange.get(exchange.request(), Clock::now());
     ASSERT_TRUE(served.sample);
-    EXPECT_EQ(served.sample->leftOut, 3U);
+    EXPECT_EQ(served.sample->omitted, 3U);
     EXPECT_FALSE(exchange.takeRequest());
 }
 

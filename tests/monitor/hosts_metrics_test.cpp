@@ -161,27 +161,27 @@ TEST(Readings, ComeToTheDevicesOfTheOldGenvByTheirIndex) {
 
 TEST(ForeignState, IsBoundedAndWhatIsLeftOutIsCounted) {
     ServiceState state;
-    for (std::uint32_t index = 0; index < mostDevices + 3; ++index)
+    for (std::uint32_t index = 0; index < maxDevices + 3; ++index)
         state.overview.devices.push_back(deviceAt(index));
-    for (std::size_t index = 0; index < mostEnvironments + 5; ++index)
+    for (std::size_t index = 0; index < maxEnvironments + 5; ++index)
         state.overview.environments.push_back(environmentOf(std::to_string(index), "u"));
-    for (std::uint32_t pid = 0; pid < mostProcesses + 7; ++pid)
+    for (std::uint32_t pid = 0; pid < maxProcesses + 7; ++pid)
         state.processes.push_back({pid, 0, std::nullopt, {{0, 1}, {1, 1}, {2, 1}}});
-    const std::uint64_t leftOut = confine(state);
-    EXPECT_EQ(state.overview.devices.size(), mostDevices);
-    EXPECT_EQ(state.overview.environments.size(), mostEnvironments);
-    EXPECT_EQ(state.processes.size(), mostProcesses);
+    const std::uint64_t omitted = confine(state);
+    EXPECT_EQ(state.overview.devices.size(), maxDevices);
+    EXPECT_EQ(state.overview.environments.size(), maxEnvironments);
+    EXPECT_EQ(state.processes.size(), maxProcesses);
     std::size_t uses = 0;
     for (const ComputeProcess& process : state.processes)
         uses += process.uses.size();
-    EXPECT_EQ(uses, mostUses);
-    EXPECT_EQ(leftOut, 3 + 5 + 7 + 3 * mostProcesses - mostUses);
+    EXPECT_EQ(uses, maxUses);
+    EXPECT_EQ(omitted, 3 + 5 + 7 + 3 * maxProcesses - maxUses);
 }
 
 TEST(ForeignState, HasEachDeviceEnvironmentAndProcessOnce) {
     ServiceState state;
     state.overview.devices = {deviceAt(0), deviceAt(0)};
-    const std::string longId(longestLabel, 'x');
+    const std::string longId(maxLabelLength, 'x');
     state.overview.environments = {environmentOf(longId + "1", "u"),
                                    environmentOf(longId + "2", "u"), environmentOf("y", "u")};
     state.processes = {{1, 0, "y", {{0, 1}, {0, 2}}}, {1, 0, "y", {}}};

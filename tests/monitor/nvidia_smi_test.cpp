@@ -92,15 +92,15 @@ TEST(NvidiaSmi, OneIndexIsOneDeviceAndThereAreNotMoreThanSoMany) {
     ASSERT_EQ(twice.size(), 1U);
     EXPECT_EQ(twice[0].device.uuid, "GPU-a");
     std::string many;
-    for (std::size_t index = 0; index < 2 * mostDevices; ++index)
+    for (std::size_t index = 0; index < 2 * maxDevices; ++index)
         many += std::to_string(index) + ", GPU-a, 1, 2, 3, 4, 5, M\n";
-    EXPECT_EQ(readNvidiaSmi(many, {}).size(), mostDevices);
+    EXPECT_EQ(readNvidiaSmi(many, {}).size(), maxDevices);
 }
 
 TEST(NvidiaSmi, ItsTextIsSafeAndShort) {
     const DeviceState escaped = lineWith(7, "a\x1b[31m\"b\\\xff");
     EXPECT_EQ(escaped.device.model, "a\\x1b[31m\"b\\\\xff");
-    EXPECT_LE(lineWith(1, std::string(1 << 20, 'x')).device.uuid.size(), longestLabel);
+    EXPECT_LE(lineWith(1, std::string(1 << 20, 'x')).device.uuid.size(), maxLabelLength);
 }
 
 } // namespace

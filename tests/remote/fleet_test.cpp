@@ -107,13 +107,13 @@ Decided decided(const std::vector<HostMaker>& makers, const FleetRules& rules = 
     return result;
 }
 
-FleetRules atMostDevices(std::uint32_t everybody) {
+FleetRules limitDevices(std::uint32_t everybody) {
     FleetRules rules;
     rules.maxDevices.everybody = everybody;
     return rules;
 }
 
-FleetRules atMostHosts(std::uint32_t everybody) {
+FleetRules limitHosts(std::uint32_t everybody) {
     FleetRules rules;
     rules.maxHosts.everybody = everybody;
     return rules;
@@ -206,8 +206,8 @@ TEST(FleetRules, KnowTheProcessesOfEnvironmentsThatHaveEnded) {
 
 TEST(FleetRules, CountDevicesOverAllHostsAndTakeTheNewest) {
     const auto hosts = aliceWith({2, 1, 2});
-    EXPECT_EQ(decided(hosts, atMostDevices(5)).findings(), Texts{});
-    const auto all = decided(hosts, atMostDevices(2));
+    EXPECT_EQ(decided(hosts, limitDevices(5)).findings(), Texts{});
+    const auto all = decided(hosts, limitDevices(2));
     EXPECT_EQ(all.findings(), Texts{"User alice is using 5 devices on 3 hosts which is 3 more than "
                                     "the maximum allowed"});
     EXPECT_EQ(all.detached(), (Texts{"1/7/0", "2/7/1", "2/7/0"}));
@@ -221,9 +221,9 @@ TEST(FleetRules, TakeTheNewestWhereverItIs) {
     const std::vector<HostMaker> hosts{
         HostMaker(2).environment("7", "alice").attached("7", 0, 9).attached("7", 1, 2),
         HostMaker(2).environment("7", "alice").attached("7", 0, 3).attached("7", 1, 8)};
-    EXPECT_EQ(decided(hosts, atMostDevices(3)).detached(), Texts{"0/7/0"});
-    EXPECT_EQ(decided(hosts, atMostDevices(2)).detached(), (Texts{"0/7/0", "1/7/1"}));
-    EXPECT_EQ(decided(hosts, atMostDevices(1)).detached(), (Texts{"0/7/0", "1/7/1", "1/7/0"}));
+    EXPECT_EQ(decided(hosts, limitDevices(3)).detached(), Texts{"0/7/0"});
+    EXPECT_EQ(decided(hosts, limitDevices(2)).detached(), (Texts{"0/7/0", "1/7/1"}));
+    EXPECT_EQ(decided(hosts, limitDevices(1)).detached(), (Texts{"0/7/0", "1/7/1", "1/7/0"}));
 }
 
 TEST(FleetRules, ReckonFromWhenTheUserFirstGotADevice) {
@@ -233,7 +233,7 @@ TEST(FleetRules, ReckonFromWhenTheUserFirstGotADevice) {
                                            .attached("7", 0, 3)
                                            .attached("8", 0, 9)
                                            .attached("8", 1, 5)};
-    EXPECT_EQ(decided(hosts, atMostDevices(1)).detached(), Texts{"0/8/1"});
+    EXPECT_EQ(decided(hosts, limitDevices(1)).detached(), Texts{"0/8/1"});
 }
 
 TEST(FleetRules, TakeTheLaterOfEquals) {
@@ -241,7 +241,7 @@ TEST(FleetRules, TakeTheLaterOfEquals) {
     for (int host = 0; host < 3; ++host)
         hosts.push_back(
             HostMaker(2).environment("7", "alice").attached("7", 0, 5).attached("7", 1, 5));
-    EXPECT_EQ(decided(hosts, atMostDevices(3)).detached(), (Texts{"1/7/1", "2/7/1", "2/7/0"}));
+    EXPECT_EQ(decided(hosts, limitDevices(3)).detached(), (Texts{"1/7/1", "2/7/1", "2/7/0"}));
 }
 
 TEST(FleetRules, CountADeviceOnceAndTakeItFromAllEnvironmentsOfTheUser) {
@@ -257,8 +257,8 @@ TEST(FleetRules, CountADeviceOnceAndTakeItFromAllEnvironmentsOfTheUser) {
                                            .attached("8", 1, 2)
                                            .process(70, {0}, "7")
                                            .process(90, {0}, "9")};
-    EXPECT_EQ(decided(hosts, atMostDevices(2)).findings(), Texts{});
-    const auto all = decided(hosts, atMostDevices(1));
+    EXPECT_EQ(decided(hosts, limitDevices(2)).findings(), Texts{});
+    const auto all = decided(hosts, limitDevices(1));
     EXPECT_EQ(all.findings(), Texts{"User alice is using 2 devices on 1 hosts which is 1 more than "
                                     "the maximum allowed"});
     EXPECT_EQ(all.actions(),
@@ -277,8 +277,8 @@ TEST(FleetRules, KnowUsersByNameAndSpareRoot) {
             .attached("7", 0, 2)
             .attached("8", 1, 3),
         HostMaker(2).environment("7", "root", 0).attached("7", 0, 1).attached("7", 1, 2)};
-    EXPECT_EQ(decided(hosts, atMostDevices(1)).detached(), Texts{"1/7/0"});
-    EXPECT_EQ(decided(hosts, atMostHosts(1)).detached(), Texts{"1/7/0"});
+    EXPECT_EQ(decided(hosts, limitDevices(1)).detached(), Texts{"1/7/0"});
+    EXPECT_EQ(decided(hosts, limitHosts(1)).detached(), Texts{"1/7/0"});
 }
 
 TEST(FleetRules, HaveOtherNumbersForSomeUsers) {
@@ -299,15 +299,15 @@ TEST(FleetRules, HaveOtherNumbersForSomeUsers) {
 
 TEST(FleetRules, CountHostsAndLeaveThoseWithTheFewestDevices) {
     const auto hosts = aliceWith({1, 3, 2});
-    EXPECT_EQ(decided(hosts, atMostHosts(3)).findings(), Texts{});
-    const auto all = decided(hosts, atMostHosts(2));
+    EXPECT_EQ(decided(hosts, limitHosts(3)).findings(), Texts{});
+    const auto all = decided(hosts, limitHosts(2));
     EXPECT_EQ(all.findings(),
               Texts{"User alice is using 3 hosts which is 1 more than the maximum allowed"});
     EXPECT_EQ(all.decision.findings[0].finding.rule, "max-hosts-per-user");
     EXPECT_EQ(all.detached(), Texts{"0/7/0"});
     EXPECT_EQ(all.decision.orders[0].actions[0].rule, "max-hosts-per-user");
-    EXPECT_EQ(decided(hosts, atMostHosts(1)).detached(), (Texts{"0/7/0", "2/7/0", "2/7/1"}));
-    EXPECT_EQ(decided(hosts, atMostHosts(0)).detached().size(), 6U);
+    EXPECT_EQ(decided(hosts, limitHosts(1)).detached(), (Texts{"0/7/0", "2/7/0", "2/7/1"}));
+    EXPECT_EQ(decided(hosts, limitHosts(0)).detached().size(), 6U);
 }
 
 TEST(FleetRules, LeaveTheHostToWhichTheUserCameLastAmongEquals) {
@@ -315,12 +315,12 @@ TEST(FleetRules, LeaveTheHostToWhichTheUserCameLastAmongEquals) {
                                        HostMaker(1).environment("7", "alice").attached("7", 0, 5),
                                        HostMaker(1).environment("7", "alice").attached("7", 0, 9),
                                        HostMaker(1).environment("7", "alice")}; // holds nothing
-    EXPECT_EQ(decided(hosts, atMostHosts(2)).detached(), Texts{"2/7/0"});
-    EXPECT_EQ(decided(hosts, atMostHosts(1)).detached(), (Texts{"0/7/0", "2/7/0"}));
+    EXPECT_EQ(decided(hosts, limitHosts(2)).detached(), Texts{"2/7/0"});
+    EXPECT_EQ(decided(hosts, limitHosts(1)).detached(), (Texts{"0/7/0", "2/7/0"}));
 }
 
 TEST(FleetRules, DoNotCountAgainWhatIsTakenAwayAlready) {
-    auto rules = atMostHosts(2);
+    auto rules = limitHosts(2);
     rules.maxDevices.everybody = 4;
     const auto all = decided(aliceWith({2, 2, 1}), rules);
     EXPECT_EQ(all.findings(),
@@ -336,7 +336,7 @@ TEST(FleetRules, WriteAReportThatTheServiceUnderstands) {
                                   .attached("8", 2, 2)
                                   .attached("8", 11, 3)
                                   .process(70, {11, 3}, "7")},
-                             atMostDevices(0));
+                             limitDevices(0));
     const core::EnforcementReport report = core::parseReport(all.report());
     ASSERT_EQ(report.terminate.size(), 1U);
     EXPECT_EQ(report.terminate[0].pid, 70U);
@@ -349,7 +349,7 @@ TEST(FleetRules, WriteAReportThatTheServiceUnderstands) {
 }
 
 TEST(FleetRules, WriteAReportWithWholeEntitiesAndNoKeysThatTheOldGenvDoesNotKnow) {
-    FleetRules rules = atMostDevices(0);
+    FleetRules rules = limitDevices(0);
     for (const bool terminate : {true, false}) {
         rules.terminate = terminate;
         const auto all = decided({HostMaker(1, Genv::Old)
@@ -370,7 +370,7 @@ TEST(FleetRules, WriteAReportWithWholeEntitiesAndNoKeysThatTheOldGenvDoesNotKnow
 }
 
 TEST(FleetRules, SignalNothingWhereThatIsNotWanted) {
-    FleetRules rules = atMostDevices(0);
+    FleetRules rules = limitDevices(0);
     rules.terminate = false;
     const std::vector<HostMaker> hosts{
         HostMaker(1).environment("7", "alice").attached("7", 0, 1).process(70, {0}, "7"),
@@ -389,7 +389,7 @@ TEST(FleetRules, SignalNothingWhereThatIsNotWanted) {
 }
 
 TEST(FleetRules, StandAgainstSnapshotsThatContradictThemselves) {
-    FleetRules rules = atMostDevices(0);
+    FleetRules rules = limitDevices(0);
     rules.switches.nonEnvProcesses = true;
     rules.maxHosts.everybody = 0;
     const auto all = decided({HostMaker(1, Genv::Old)
@@ -426,7 +426,7 @@ TEST(OldGenv, DidWhatItWasToldButForWhatItComplainsOf) {
                                   .attached("7", 0, 1)
                                   .process(70, {0}, "7")
                                   .process(71, {0}, "7")},
-                             atMostDevices(0));
+                             limitDevices(0));
     const HostOrders& orders = all.decision.orders[0];
     const auto messages = [&](std::string_view printed) {
         Texts texts;

@@ -55,18 +55,18 @@ std::vector<Host> hosts(std::size_t count) {
 TEST(ForEachHost, WorksOnEachOnceAndTellsOfItOnTheCallingThread) {
     constexpr std::size_t count = 200;
     std::vector<std::atomic<int>> worked(count);
-    std::vector<int> told(count);
+    std::vector<int> reported(count);
     const auto testThread = std::this_thread::get_id();
     bool isElsewhere = false;
     forEachHost(
         count, 10s, [&](std::size_t index, const SshBounds&) { ++worked[index]; },
         [&](std::size_t index) {
             isElsewhere = isElsewhere || std::this_thread::get_id() != testThread;
-            told[index] += worked[index];
+            reported[index] += worked[index];
             return true;
         });
     EXPECT_FALSE(isElsewhere);
-    EXPECT_EQ(told, std::vector<int>(count, 1));
+    EXPECT_EQ(reported, std::vector<int>(count, 1));
 }
 
 TEST(ForEachHost, DoesNothingForNoHost) {
@@ -93,44 +93,44 @@ TEST(ForEachHost, GivesEachItsDeadline) {
 TEST(ForEachHost, WorksOnManyAtOnceButNotOnAll) {
     Meeting meeting;
     std::atomic<std::size_t> running = 0;
-    std::atomic<std::size_t> most = 0;
+    std::atomic<std::size_t> max = 0;
     std::atomic<bool> met = true;
     forEachHost(
-        3 * mostHostsAtOnce, 10s,
+        3 * maxConcurrentHosts, 10s,
         [&](std::size_t, const SshBounds&) {
             const std::size_t now = ++running;
-            for (std::size_t seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+            for (std::size_t seen = max; seen < now && !max.compare_exchange_weak(seen, now);) {
             }
-            if (!meeting.await(mostHostsAtOnce))
+            if (!meeting.await(maxConcurrentHosts))
                 met = false;
             --running;
         },
         [](std::size_t) { return true; });
     EXPECT_TRUE(met);
-    EXPECT_EQ(most, mostHostsAtOnce);
+    EXPECT_EQ(max, maxConcurrentHosts);
 }
 
 TEST(ForEachHost, OneThatHangsHoldsUpNoneOfTheOthers) {
-    constexpr std::size_t count = 2 * mostHostsAtOnce;
-    std::atomic<bool> othersAreTold = false;
-    std::size_t told = 0;
+    constexpr std::size_t count = 2 * maxConcurrentHosts;
+    std::atomic<bool> othersAreReported = false;
+    std::size_t reported = 0;
     forEachHost(
         count, 10s,
         [&](std::size_t index, const SshBounds&) {
             const auto end = std::chrono::steady_clock::now() + aLongTime;
-            while (index == 0 && !othersAreTold && std::chrono::steady_clock::now() < end)
+            while (index == 0 && !othersAreReported && std::chrono::steady_clock::now() < end)
                 std::this_thread::yield();
         },
         [&](std::size_t index) {
-            EXPECT_EQ(index == 0, ++told == count);
-            othersAreTold = told == count - 1 || othersAreTold;
+            EXPECT_EQ(index == 0, ++reported == count);
+            othersAreReported = reported == count - 1 || othersAreReported;
             return true;
         });
-    EXPECT_EQ(told, count);
+    EXPECT_EQ(reported, count);
 }
 
 TEST(ForEachHost, StopsWhenItIsToldTo) {
-    constexpr std::size_t count = 2 * mostHostsAtOnce;
+    constexpr std::size_t count = 2 * maxConcurrentHosts;
     std::atomic<std::size_t> begun = 0;
     std::atomic<bool> cancelled = true;
     forEachHost(
@@ -142,7 +142,7 @@ TEST(ForEachHost, StopsWhenItIsToldTo) {
         },
         [](std::size_t) { return false; });
     EXPECT_TRUE(cancelled);
-    EXPECT_LE(begun, mostHostsAtOnce + 1); // the one that ended made room
+    EXPECT_LE(begun, maxConcurrentHosts + 1); // the one that ended made room
 }
 
 TEST(ForEachHost, EndsItsWorkersBeforeAnExceptionLeavesIt) {
@@ -204,7 +204,7 @@ TEST(Gather, AFailureIsOfItsHostOnly) {
 
 TEST(Gather, AfterAFailureGoesOnUnlessItIsToStop) {
     for (const bool stops : {false, true}) {
-        constexpr std::size_t count = 2 * mostHostsAtOnce;
+        constexpr std::size_t count = 2 * maxConcurrentHosts;
         GatheringOptions options;
         options.stopAtFailure = stops;
         const auto all = gather<int>(

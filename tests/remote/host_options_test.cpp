@@ -95,7 +95,7 @@ TEST(HostOptions, TimesAreAtLeastASecond) {
 }
 
 /// Returns the output on standard error.
-std::string said(const std::function<void()>& call) {
+std::string errorOutputOf(const std::function<void()>& call) {
     testing::internal::CaptureStderr();
     call();
     return testing::internal::GetCapturedStderr();
@@ -117,15 +117,17 @@ std::vector<std::string> asked(const HostOptions& options, Trouble trouble = Tro
 
 TEST(AskHosts, TellsByNameOfThoseThatFailAndReturnsTheOthersInOrder) {
     std::vector<std::string> answers;
-    const std::string text = said([&] { answers = asked(parsed({"-H", "ok2,fails,ok1"})); });
+    const std::string text = errorOutputOf([&] {
+        answers = asked(parsed({"-H", "ok2,fails,ok1"}));
+    });
     EXPECT_EQ(answers, (std::vector<std::string>{"ok2", "ok1"}));
     EXPECT_NE(text.find(": fails: what happened\nWhat to do.\n"), std::string::npos) << text;
     EXPECT_EQ(text.find("ok"), std::string::npos) << text;
 }
 
 TEST(AskHosts, TellsOfNothingWhenQuiet) {
-    EXPECT_EQ(said([] { asked(parsed({"-q", "-H", "ok,fails"})); }), "");
-    EXPECT_EQ(said([] {
+    EXPECT_EQ(errorOutputOf([] { asked(parsed({"-q", "-H", "ok,fails"})); }), "");
+    EXPECT_EQ(errorOutputOf([] {
                   EXPECT_EQ(statusOf([] {
                                 asked(parsed({"-q", "-H", "fails"}));
                             }),
@@ -137,7 +139,9 @@ TEST(AskHosts, TellsOfNothingWhenQuiet) {
 TEST(AskHosts, EndsAsAllHostsDidWhereNoneAnswers) {
     const auto status = [](Trouble trouble) {
         ExitStatus found = ExitStatus::Ok;
-        said([&] { found = statusOf([&] { asked(parsed({"-H", "fails1,fails2"}), trouble); }); });
+        errorOutputOf([&] {
+            found = statusOf([&] { asked(parsed({"-H", "fails1,fails2"}), trouble); });
+        });
         return found;
     };
     EXPECT_EQ(status(Trouble::Unreachable), ExitStatus::NoService);
@@ -152,7 +156,7 @@ TEST(AskHosts, EndsAsAllHostsDidWhereNoneAnswers) {
 }
 
 TEST(AskHosts, EndsWithTheFirstFailureWhereThatIsWanted) {
-    const std::string text = said([] {
+    const std::string text = errorOutputOf([] {
         try {
             asked(parsed({"-e", "-H", "ok,fails"}));
             FAIL();
@@ -167,7 +171,7 @@ TEST(AskHosts, EndsWithTheFirstFailureWhereThatIsWanted) {
 }
 
 TEST(AskEachHost, KeepsThoseThatFailed) {
-    said([] {
+    errorOutputOf([] {
         const HostOptions options = parsed({"-H", "fails,ok"});
         const auto all =
             askEachHost<int>(options, options.list(Context()),

@@ -89,9 +89,9 @@ TEST(ReadHost, TakesOnlyPortsThatThereAre) {
 }
 
 TEST(ReadHost, SaysWhichNameIsNoneWithoutItsEscapeSequences) {
-    const std::string said = refusal("h1\x1b]0;title\x07");
-    EXPECT_NE(said.find("h1\\x1b]0;title\\x07"), std::string::npos) << said;
-    EXPECT_EQ(said.find('\x1b'), std::string::npos);
+    const std::string message = refusal("h1\x1b]0;title\x07");
+    EXPECT_NE(message.find("h1\\x1b]0;title\\x07"), std::string::npos) << message;
+    EXPECT_EQ(message.find('\x1b'), std::string::npos);
 }
 
 TEST(HostLabel, IsTheNameWithThePortThatWasGiven) {

@@ -135,14 +135,14 @@ TEST_F(JournalQueue, KeepsTheOrderOfEventsWhileNamesAreLookedUp) {
 TEST_F(JournalQueue, LetsTheFirstGoWithoutItsNameWhenTooManyWait) {
     service::journal::RecordQueue queue(users, sink);
     users.slow = true;
-    for (std::size_t i = 0; i < queue.mostWaiting; ++i)
+    for (std::size_t i = 0; i < queue.maxWaiting; ++i)
         queue.push(plain(std::to_string(i)), alice, std::nullopt);
     EXPECT_TRUE(sink.records.empty());
     queue.push(plain("last"), alice, std::nullopt);
     ASSERT_EQ(sink.lines(), LineList{"0"});
     EXPECT_EQ(valueOf(sink.records[0], field::user), "1001");
     users.later(); // the first answer is too late and has no effect
-    ASSERT_EQ(sink.records.size(), queue.mostWaiting + 1);
+    ASSERT_EQ(sink.records.size(), queue.maxWaiting + 1);
     EXPECT_EQ(sink.lines().back(), "last");
     EXPECT_EQ(valueOf(sink.records[1], field::user), "alice");
 }
@@ -246,16 +246,16 @@ TEST_F(JournalRefusals, ForWantOfAPasswordAreRecordsUnlessTheCallIsMadeAgain) {
     refuse(alice, required);
     refuse(alice, required);
     EXPECT_EQ(sink.records.size(), 3U) << "each of several";
-    refusals.left(":1.50");
+    refusals.onDisconnected(":1.50");
     EXPECT_EQ(sink.records.size(), 3U);
-    refusals.left(":1.5");
+    refusals.onDisconnected(":1.5");
     EXPECT_EQ(sink.records.size(), 4U);
 }
 
 TEST_F(JournalRefusals, OfAFloodAreCountedAndTheOthersAreStillListed) {
-    for (std::size_t i = 0; i < refusals.mostPerWindow + 1'000; ++i)
+    for (std::size_t i = 0; i < refusals.maxPerWindow + 1'000; ++i)
         refuse(alice, i % 2 == 0 ? core::ErrorCode::AccessDenied : core::ErrorCode::InvalidArgs);
-    EXPECT_EQ(sink.records.size() + log.lines.size(), refusals.mostPerWindow);
+    EXPECT_EQ(sink.records.size() + log.lines.size(), refusals.maxPerWindow);
     refuse(bob, core::ErrorCode::AccessDenied);
     EXPECT_EQ(valueOf(sink.records.back(), field::callerUid), "1002");
     log.lines.clear();
@@ -381,12 +381,12 @@ class JournalLogger : public ::testing::Test {
 TEST_F(JournalLogger, CountsWhatTheLogDoesNotTake) {
     std::optional<service::Logger> log(std::in_place);
     const std::string line(1'000, 'x'); // a hundred fill the pipe
-    const std::size_t total = 3 * service::Logger::mostQueued;
+    const std::size_t total = 3 * service::Logger::maxQueued;
     for (std::size_t i = 0; i < total; ++i)
         log->info("{}", line);
     const std::string text = finish(log);
     const auto written = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) - 1;
-    EXPECT_GE(written, service::Logger::mostQueued);
+    EXPECT_GE(written, service::Logger::maxQueued);
     EXPECT_LT(written, total);
     EXPECT_NE(text.find(fmt::format("genvd: {} lines and records were dropped", total - written)),
               std::string::npos);

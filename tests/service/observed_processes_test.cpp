@@ -29,7 +29,7 @@ using service::ObservedProcesses;
 class Claimant {
   public:
     Claimant() {
-        if (::pipe2(told_.data(), O_CLOEXEC) < 0)
+        if (::pipe2(commands_.data(), O_CLOEXEC) < 0)
             throw std::runtime_error("pipe");
         pid_ = ::fork();
         if (pid_ == 0)
@@ -39,14 +39,14 @@ class Claimant {
     Claimant& operator=(const Claimant&) = delete;
     ~Claimant() {
         end();
-        for (const int fd : told_)
+        for (const int fd : commands_)
             ::close(fd);
     }
 
     [[nodiscard]] core::Pid pid() const { return static_cast<core::Pid>(pid_); }
     /// Sends the command and waits for the execution.
     void claim() {
-        ASSERT_EQ(::write(told_[1], "x", 1), 1);
+        ASSERT_EQ(::write(commands_[1], "x", 1), 1);
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
         while (!service::readEnvironmentHint(pid())) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline);
@@ -65,7 +65,7 @@ class Claimant {
     [[noreturn]] void waitAndClaim() const {
         char byte = 0;
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (::read(told_[0], &byte, 1) == 1) {
+        if (::read(commands_[0], &byte, 1) == 1) {
             char claim[] = "GENV_ENVIRONMENT_ID=7";
             char* variables[] = {claim, nullptr};
             ::execle("/usr/bin/tail", "tail", "-f", "/dev/null", nullptr, variables);
@@ -73,7 +73,7 @@ class Claimant {
         ::_exit(127);
     }
 
-    std::array<int, 2> told_{};
+    std::array<int, 2> commands_{};
     pid_t pid_ = -1;
 };
 
@@ -81,21 +81,21 @@ class Claimant {
 class Grandchild {
   public:
     Grandchild() {
-        std::array<int, 2> said{};
-        if (::pipe2(said.data(), O_CLOEXEC) < 0)
+        std::array<int, 2> output{};
+        if (::pipe2(output.data(), O_CLOEXEC) < 0)
             throw std::runtime_error("pipe");
         parent_ = ::fork();
         if (parent_ == 0) {
             const pid_t child = ::fork();
-            if (child > 0 && ::write(said[1], &child, sizeof child) != sizeof child)
+            if (child > 0 && ::write(output[1], &child, sizeof child) != sizeof child)
                 ::_exit(1);
             for (;;)
                 ::pause();
         }
-        ::close(said[1]);
-        if (::read(said[0], &pid_, sizeof pid_) != sizeof pid_)
+        ::close(output[1]);
+        if (::read(output[0], &pid_, sizeof pid_) != sizeof pid_)
             throw std::runtime_error("fork");
-        ::close(said[0]);
+        ::close(output[0]);
     }
     Grandchild(const Grandchild&) = delete;
     Grandchild& operator=(const Grandchild&) = delete;
@@ -268,8 +268,8 @@ TEST(ObservedProcesses, LeaveDescriptorsForThoseWhoCall) {
 }
 
 TEST(ObservedProcesses, ThatAreZombiesAreGone) {
-    for (const std::size_t most : {1U, 0U}) {
-        ObservedProcesses observed(procAccess(), most);
+    for (const std::size_t max : {1U, 0U}) {
+        ObservedProcesses observed(procAccess(), max);
         Child child;
         const auto uses = usesOf({child.pid()});
         ASSERT_EQ(observed.look(uses).size(), 1U);
@@ -290,8 +290,8 @@ class HungObserved : public ::testing::TestWithParam<std::size_t> {
         ASSERT_TRUE(HungEntry::isolate());
     }
 
-    std::vector<std::string> told;
-    service::ProcAccess access = procAccess(&told, std::chrono::milliseconds{0});
+    std::vector<std::string> logged;
+    service::ProcAccess access = procAccess(&logged, std::chrono::milliseconds{0});
     ObservedProcesses observed{access, GetParam()};
 };
 
@@ -312,7 +312,7 @@ TEST_P(HungObserved, AreOutsideUnderTheUidTheyHave) {
     EXPECT_EQ(hung.uses.size(), 1U);
     EXPECT_GE(hung.facts.identity.startTime, core::ProcessIdentity::unreadStart);
     EXPECT_EQ(claims(seen), 1U) << "the other one is read";
-    EXPECT_EQ(told.size(), 1U);
+    EXPECT_EQ(logged.size(), 1U);
 }
 
 TEST_P(HungObserved, AreTheSameFromOneLookToTheNext) {
@@ -335,7 +335,7 @@ TEST_P(HungObserved, AreTheSameFromOneLookToTheNext) {
     ASSERT_EQ(again.size(), 1U);
     EXPECT_EQ(again[0].facts.identity, read[0].facts.identity)
         << "whoever hangs by turns gains no time";
-    EXPECT_EQ(told.size(), 1U);
+    EXPECT_EQ(logged.size(), 1U);
 }
 
 TEST_P(HungObserved, AreNotTakenForThoseThatGetTheirPid) {
@@ -375,7 +375,7 @@ TEST_P(HungObserved, AreJudgedFourAtATimeForEachUser) {
     }
     const Child other;
     pids.push_back(other.pid());
-    ObservedProcesses minute(procAccess(&told), GetParam()); // each is tried once
+    ObservedProcesses minute(procAccess(&logged), GetParam()); // each is tried once
     const auto unread = [](const std::vector<ComputeProcess>& seen) {
         return std::count_if(seen.begin(), seen.end(),
                              [](const ComputeProcess& process) { return process.isUnread; });
@@ -386,7 +386,7 @@ TEST_P(HungObserved, AreJudgedFourAtATimeForEachUser) {
     const auto second = minute.look(usesOf(pids));
     EXPECT_EQ(second.size(), 7U);
     EXPECT_EQ(unread(second), 0);
-    EXPECT_EQ(told.size(), 6U);
+    EXPECT_EQ(logged.size(), 6U);
 }
 
 } // namespace

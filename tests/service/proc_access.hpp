@@ -10,15 +10,15 @@
 
 namespace genv::tests {
 
-/// Log lines go to `told` if it is given.
+/// Log lines go to `logged` if it is given.
 inline service::ProcAccess
-procAccess(std::vector<std::string>* told = nullptr,
+procAccess(std::vector<std::string>* logged = nullptr,
            std::chrono::milliseconds retry = service::HungProcesses::retryAfter) {
     return {{GENV_TEST_GENVD},
             std::make_shared<service::HungProcesses>(
-                [told](const std::string& line) {
-                    if (told != nullptr)
-                        told->push_back(line);
+                [logged](const std::string& line) {
+                    if (logged != nullptr)
+                        logged->push_back(line);
                 },
                 retry)};
 }

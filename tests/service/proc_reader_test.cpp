@@ -70,7 +70,7 @@ TEST(ProcReader, ReadsAllPartsOfAProcess) {
 TEST(ProcReader, ReadsMoreThanOnePacketTakes) {
     service::ProcReader reader(procAccess());
     const auto self = static_cast<core::Pid>(::getpid());
-    const std::vector<ProcRequest> requests(3 * service::mostProcRequests + 1,
+    const std::vector<ProcRequest> requests(3 * service::maxProcRequests + 1,
                                             {self, ProcPart::Facts});
     ProcBudget budget;
     const auto readings = reader.read(requests, budget);
@@ -79,8 +79,8 @@ TEST(ProcReader, ReadsMoreThanOnePacketTakes) {
 }
 
 TEST(ProcReader, SaysThatNothingIsKnownWhereNoHelperCanBeStarted) {
-    std::vector<std::string> told;
-    service::ProcAccess access = procAccess(&told);
+    std::vector<std::string> logged;
+    service::ProcAccess access = procAccess(&logged);
     access.program.path = "/nonexistent";
     service::ProcReader reader(access);
     ProcBudget budget;
@@ -88,7 +88,7 @@ TEST(ProcReader, SaysThatNothingIsKnownWhereNoHelperCanBeStarted) {
     for (int i = 0; i < 3; ++i)
         EXPECT_TRUE(std::holds_alternative<service::ProcShortage>(
             reader.read({self, ProcPart::Facts}, budget)));
-    EXPECT_EQ(told.size(), 1U) << "once";
+    EXPECT_EQ(logged.size(), 1U) << "once";
 }
 
 class HungReads : public ::testing::Test {
@@ -105,13 +105,13 @@ class HungReads : public ::testing::Test {
         return children.back();
     }
 
-    std::vector<std::string> told;
+    std::vector<std::string> logged;
     std::deque<Child> children;
     std::deque<HungEntry> hung;
 };
 
 TEST_F(HungReads, LeaveTheOthersToBeRead) {
-    service::ProcReader reader(procAccess(&told));
+    service::ProcReader reader(procAccess(&logged));
     const Child first;
     const Child last;
     const Child& between = addHung(65534);
@@ -125,30 +125,30 @@ TEST_F(HungReads, LeaveTheOthersToBeRead) {
     EXPECT_TRUE(std::holds_alternative<ProcHung>(readings[1]));
     EXPECT_TRUE(std::holds_alternative<ProcHung>(readings[2])) << "what needs the same";
     EXPECT_TRUE(isFactsOf(readings[3], last.pid()));
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0],
+    ASSERT_EQ(logged.size(), 1U);
+    EXPECT_EQ(logged[0],
               "process " + std::to_string(between.pid()) +
                   " of uid 65534 cannot be read, since its entry in /proc does not answer; "
                   "it counts as outside every environment");
 }
 
 TEST_F(HungReads, AreNotTriedAgainForAWhile) {
-    service::ProcReader reader(procAccess(&told));
+    service::ProcReader reader(procAccess(&logged));
     const Child& one = addHung(65534, "environ");
     ProcBudget budget;
     EXPECT_TRUE(
         std::holds_alternative<ProcHung>(reader.read({one.pid(), ProcPart::Claims}, budget)));
-    const auto left = budget.left;
-    EXPECT_LT(left, ProcBudget{}.left);
+    const auto remaining = budget.remaining;
+    EXPECT_LT(remaining, ProcBudget{}.remaining);
     const auto again =
         reader.read({{one.pid(), ProcPart::Claims}, {one.pid(), ProcPart::Facts}}, budget);
     EXPECT_TRUE(std::holds_alternative<ProcHung>(again[0]));
     EXPECT_TRUE(isFactsOf(again[1], one.pid())) << "which can be read";
-    EXPECT_EQ(budget.left, left) << "nobody waited";
+    EXPECT_EQ(budget.remaining, remaining) << "nobody waited";
 }
 
 TEST_F(HungReads, AreTriedAgainLaterAndToldOnce) {
-    service::ProcReader reader(procAccess(&told, std::chrono::milliseconds{0}));
+    service::ProcReader reader(procAccess(&logged, std::chrono::milliseconds{0}));
     const Child& one = addHung(65534);
     ProcBudget budget;
     for (int i = 0; i < 2; ++i)
@@ -156,7 +156,7 @@ TEST_F(HungReads, AreTriedAgainLaterAndToldOnce) {
             std::holds_alternative<ProcHung>(reader.read({one.pid(), ProcPart::Facts}, budget)));
     hung.clear();
     EXPECT_TRUE(isFactsOf(reader.read({one.pid(), ProcPart::Facts}, budget), one.pid()));
-    EXPECT_EQ(told.size(), 1U);
+    EXPECT_EQ(logged.size(), 1U);
 }
 
 TEST_F(HungReads, AreNoneOfAnotherProcessWithThePid) {
@@ -172,31 +172,31 @@ TEST_F(HungReads, AreNoneOfAnotherProcessWithThePid) {
 }
 
 TEST_F(HungReads, OfAUserAreWaitedForFourTimes) {
-    service::ProcReader reader(procAccess(&told));
+    service::ProcReader reader(procAccess(&logged));
     std::vector<ProcRequest> requests;
     for (int i = 0; i < 7; ++i)
         requests.push_back({addHung(65534).pid(), ProcPart::Facts});
     const Child other;
     requests.push_back({other.pid(), ProcPart::Facts});
-    ProcBudget budget{.left = std::chrono::minutes{1}};
+    ProcBudget budget{.remaining = std::chrono::minutes{1}};
     const auto readings = reader.read(requests, budget);
     EXPECT_EQ(count<ProcHung>(readings), 4U);
     EXPECT_EQ(count<ProcPostponed>(readings), 3U);
     EXPECT_TRUE(isFactsOf(readings.back(), other.pid()));
-    EXPECT_EQ(told.size(), 4U);
+    EXPECT_EQ(logged.size(), 4U);
     EXPECT_EQ(count<ProcPostponed>(reader.read(requests, budget)), 3U) << "the same look goes on";
-    ProcBudget next{.left = std::chrono::minutes{1}};
+    ProcBudget next{.remaining = std::chrono::minutes{1}};
     EXPECT_EQ(count<ProcHung>(reader.read(requests, next)), 7U) << "the next one comes further";
 }
 
 TEST_F(HungReads, OfAllUsersAreWaitedForOnlySoLong) {
-    service::ProcReader reader(procAccess(&told));
+    service::ProcReader reader(procAccess(&logged));
     std::vector<ProcRequest> requests;
     for (core::Uid uid = 60000; uid < 60008; ++uid)
         requests.push_back({addHung(uid).pid(), ProcPart::Facts});
     ProcBudget budget;
     const auto readings = reader.read(requests, budget);
-    EXPECT_LE(budget.left, std::chrono::milliseconds{0});
+    EXPECT_LE(budget.remaining, std::chrono::milliseconds{0});
     EXPECT_GE(count<ProcHung>(readings), 1U);
     EXPECT_LE(count<ProcHung>(readings), 5U)
         << "a fifth of a second each, and more where the processor is busy";
@@ -204,14 +204,15 @@ TEST_F(HungReads, OfAllUsersAreWaitedForOnlySoLong) {
 }
 
 TEST_F(HungReads, HoldUpTheirUserLongerThanOthers) {
-    service::ProcReader reader(procAccess(&told));
+    service::ProcReader reader(procAccess(&logged));
     std::vector<ProcRequest> requests;
     for (int i = 0; i < 4; ++i)
         requests.push_back({addHung(65534).pid(), ProcPart::Facts});
     const Child other;
     requests.push_back({other.pid(), ProcPart::Facts});
     // Enough for one blocked read: the other user's process comes before the next of this user's.
-    ProcBudget budget{.left = service::ProcReader::answerTime + std::chrono::milliseconds{100}};
+    ProcBudget budget{.remaining =
+                          service::ProcReader::answerTime + std::chrono::milliseconds{100}};
     const auto readings = reader.read(requests, budget);
     EXPECT_EQ(count<ProcHung>(readings), 1U);
     EXPECT_TRUE(isFactsOf(readings.back(), other.pid()));
@@ -230,8 +231,8 @@ std::optional<pid_t> helperOfThisProcess() {
 }
 
 TEST(ProcReader, StartsAnotherHelperWhereOneWasKilled) {
-    std::vector<std::string> told;
-    service::ProcReader reader(procAccess(&told));
+    std::vector<std::string> logged;
+    service::ProcReader reader(procAccess(&logged));
     const auto self = static_cast<core::Pid>(::getpid());
     ProcBudget budget;
     ASSERT_TRUE(isFactsOf(reader.read({self, ProcPart::Facts}, budget), self));

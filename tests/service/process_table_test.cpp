@@ -78,9 +78,9 @@ class ProcessTable : public ::testing::TestWithParam<Ancestry> {
 
     // Before the table, because the table starts its worker in this namespace.
     const bool isIsolated = ::geteuid() == 0 && HungEntry::isolate();
-    std::vector<std::string> told;
+    std::vector<std::string> logged;
     Mailbox mailbox;
-    service::ProcessTable table{procAccess(&told), mailbox.post(), GetParam()};
+    service::ProcessTable table{procAccess(&logged), mailbox.post(), GetParam()};
     std::vector<core::ProcessIdentity> exited;
 };
 
@@ -259,7 +259,7 @@ TEST_P(HungTable, RefusesAProcessThatCannotBeReadAndHoldsItAllTheSame) {
     const HungEntry entry(child.pid(), "stat");
     EXPECT_EQ(refusalOf([&] { pin(child.pid()); }), ErrorCode::Timeout);
     EXPECT_EQ(refusalOf([&] { pin(child.pid()); }), ErrorCode::Timeout) << "at once";
-    EXPECT_EQ(told.size(), 1U);
+    EXPECT_EQ(logged.size(), 1U);
     const auto held = table.hold(child.pid());
     EXPECT_TRUE(held->hasUids({65534, 65534, 65534, 65534}));
     EXPECT_TRUE(held->signal(TerminationSignal::Terminate));
@@ -278,7 +278,7 @@ TEST_P(HungTable, ReadsNoMoreProcessesOfAUserOnceFourHung) {
     EXPECT_EQ(refusalOf([&] { pin(well.pid()); }), ErrorCode::Timeout);
     const Child others;
     EXPECT_EQ(pin(others.pid()).facts.identity.pid, others.pid());
-    EXPECT_EQ(told.size(), 4U) << "which are named";
+    EXPECT_EQ(logged.size(), 4U) << "which are named";
 }
 
 TEST_P(HungTable, FindsAgainWhatCannotBeReadAndVerifiesItLater) {

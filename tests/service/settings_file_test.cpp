@@ -27,10 +27,10 @@ class SettingsFile : public ::testing::Test {
             read();
         } catch (const core::Error& error) {
             EXPECT_EQ(error.code(), core::ErrorCode::InvalidArgs);
-            std::string said = error.what();
+            std::string message = error.what();
             const std::string path = (folder.path() / "genvd.conf").string() + ":";
-            EXPECT_EQ(said.substr(0, path.size()), path);
-            return said.substr(path.size());
+            EXPECT_EQ(message.substr(0, path.size()), path);
+            return message.substr(path.size());
         }
         return "nothing";
     }

@@ -79,7 +79,7 @@ class ShellFilesTest : public tests::LedgerTest {
         std::optional<core::DeviceFacts> device;
         if (index)
             device = ledger.device(*index).facts;
-        events.tell(core::LeaseEnding{id, alice, device, std::chrono::minutes{10}});
+        events.emit(core::LeaseEnding{id, alice, device, std::chrono::minutes{10}});
     }
     [[nodiscard]] std::string inTime(std::chrono::seconds time) const {
         return core::formatLocalTime(clock.wallNow() + time);
@@ -169,7 +169,7 @@ TEST_F(ShellFilesTest, KeepTheLastSentences) {
         ledger.detach("7", {}, tests::root);
         ledger.attach("7", planned("7", {core::CountWanted{1}, {}, {}, false}), tests::root);
     }
-    EXPECT_EQ(see().sentences.size(), ShellFiles::mostSentences);
+    EXPECT_EQ(see().sentences.size(), ShellFiles::maxSentences);
     const Seen seen = see();
     EXPECT_TRUE(std::is_sorted(seen.sequences.begin(), seen.sequences.end()));
 }
@@ -205,18 +205,18 @@ TEST_F(ShellFilesTest, SayOfAnEnvironmentThatSomebodyElseEndedWhy) {
 }
 
 TEST_F(ShellFilesTest, KeepOnlySoManyOfEndedEnvironments) {
-    for (std::size_t i = 0; i < ShellFiles::mostEnded + 5; ++i) {
+    for (std::size_t i = 0; i < ShellFiles::maxEnded + 5; ++i) {
         const std::string id = std::to_string(1000 + i);
         activate(id, alice);
         ledger.deactivate(id, tests::root);
     }
-    EXPECT_EQ(count(), ShellFiles::mostEnded);
+    EXPECT_EQ(count(), ShellFiles::maxEnded);
     EXPECT_FALSE(std::filesystem::exists(fileOf("_31004"))) << "the oldest go";
     EXPECT_TRUE(std::filesystem::exists(fileOf("_31005")));
     begin();
     activate("7", alice);
     ledger.deactivate("7", tests::root);
-    EXPECT_EQ(count(), ShellFiles::mostEnded) << "also over a restart";
+    EXPECT_EQ(count(), ShellFiles::maxEnded) << "also over a restart";
     EXPECT_FALSE(std::filesystem::exists(fileOf("_31005")));
 }
 
@@ -258,7 +258,7 @@ TEST_F(ShellFilesTest, TellWhatAWaitBrought) {
     activate("7", alice);
     attachIndices("7", {2, 1});
     const std::uint64_t before = see().sequence;
-    events.tell(core::WaitGranted{
+    events.emit(core::WaitGranted{
         "7", alice, {ledger.device(2).facts, ledger.device(1).facts}, std::chrono::minutes{5}});
     ASSERT_EQ(see().sentences,
               std::vector<std::string>{"GPUs 1,2 were granted after 5min in the queue"});
@@ -270,7 +270,7 @@ TEST_F(ShellFilesTest, TellWhatAWaitBrought) {
 TEST_F(ShellFilesTest, TellOnceWhatAnAdministratorWaitedFor) {
     activate("7", alice);
     ledger.attach("7", planned("7", {core::CountWanted{1}, {}, {}, false}), tests::root);
-    events.tell(core::WaitGranted{"7", alice, {ledger.device(0).facts}, std::chrono::minutes{5}});
+    events.emit(core::WaitGranted{"7", alice, {ledger.device(0).facts}, std::chrono::minutes{5}});
     EXPECT_EQ(see().sentences,
               std::vector<std::string>{"GPU 0 was attached by an administrator (root)"});
 }

@@ -219,7 +219,7 @@ TEST(UserDirectory, DoesNotWaitForADatabaseThatHangs) {
             return core::UserInfo{alice, "alice", {}};
         });
         users.describe(alice, [&](const core::UserInfo& user) { names.push_back(user.name); });
-        scheduler.pass(service::UserDirectory::patience);
+        scheduler.pass(service::UserDirectory::timeout);
         EXPECT_EQ(names, std::vector<std::string>{"1001"});
         release.release();
         mailbox.take();
@@ -251,22 +251,22 @@ TEST(UserDirectory, KeepsToWhatADatabaseSaidThatIsSlowNow) {
     SilentLog log;
     SlowDatabase database;
     service::UserDirectory users(clock, scheduler, log, mailbox.post(), database.lookup());
-    std::vector<core::UserInfo> told;
-    const auto keep = [&](const core::UserInfo& user) { told.push_back(user); };
+    std::vector<core::UserInfo> received;
+    const auto keep = [&](const core::UserInfo& user) { received.push_back(user); };
     database.permits.release();
     users.describe(alice, keep);
     mailbox.take();
     clock.pass(24h);
     users.describe(alice, keep);
     users.describe(bob, keep);
-    scheduler.pass(service::UserDirectory::patience);
+    scheduler.pass(service::UserDirectory::timeout);
     database.permits.release(2);
-    ASSERT_EQ(told.size(), 3U);
-    EXPECT_EQ(told[1].name, "user1001");
-    EXPECT_EQ(told[1].groups, std::vector<std::string>{"students"});
-    EXPECT_FALSE(told[1].isUnknown);
-    EXPECT_EQ(told[2].name, "1002") << "of bob it said nothing yet";
-    EXPECT_TRUE(told[2].isUnknown);
+    ASSERT_EQ(received.size(), 3U);
+    EXPECT_EQ(received[1].name, "user1001");
+    EXPECT_EQ(received[1].groups, std::vector<std::string>{"students"});
+    EXPECT_FALSE(received[1].isUnknown);
+    EXPECT_EQ(received[2].name, "1002") << "of bob it said nothing yet";
+    EXPECT_TRUE(received[2].isUnknown);
     EXPECT_EQ(users.newest({alice, "1001", {}, true}).name, "user1001");
     EXPECT_TRUE(users.newest({1003U, "1003", {}, true}).isUnknown);
 }
@@ -279,23 +279,23 @@ TEST(UserDirectory, TellsADatabaseThatFailsFromOneThatHasNoSuchUser) {
     SlowDatabase database;
     database.permits.release(64);
     service::UserDirectory users(clock, scheduler, log, mailbox.post(), database.lookup());
-    std::vector<core::UserInfo> told;
-    const auto keep = [&](const core::UserInfo& user) { told.push_back(user); };
+    std::vector<core::UserInfo> received;
+    const auto keep = [&](const core::UserInfo& user) { received.push_back(user); };
     database.fails = true;
     users.describe(alice, keep);
     mailbox.take();
-    ASSERT_EQ(told.size(), 1U) << "at once, and not at the deadline";
-    EXPECT_TRUE(told[0].isUnknown);
+    ASSERT_EQ(received.size(), 1U) << "at once, and not at the deadline";
+    EXPECT_TRUE(received[0].isUnknown);
     database.fails = false;
     users.describe(alice, keep);
     mailbox.take();
-    ASSERT_EQ(told.size(), 2U) << "a failure is not kept";
-    EXPECT_FALSE(told[1].isUnknown);
+    ASSERT_EQ(received.size(), 2U) << "a failure is not kept";
+    EXPECT_FALSE(received[1].isUnknown);
     database.fails = true;
     clock.pass(11min);
     users.describe(alice, keep);
     mailbox.take();
-    EXPECT_EQ(told.back().name, "user1001");
+    EXPECT_EQ(received.back().name, "user1001");
 }
 
 // The name service gives the same answer for a server that is down.
@@ -308,17 +308,17 @@ TEST(UserDirectory, KeepsToWhatItKnowsOfAUserWhoIsThereNoMore) {
     service::UserDirectory users(clock, scheduler, log, mailbox.post(), [&](core::Uid uid) {
         return isDown ? core::UserInfo{} : core::UserInfo{uid, "alice", {"students"}};
     });
-    std::vector<core::UserInfo> told;
-    const auto keep = [&](const core::UserInfo& user) { told.push_back(user); };
+    std::vector<core::UserInfo> received;
+    const auto keep = [&](const core::UserInfo& user) { received.push_back(user); };
     users.describe(alice, keep);
     mailbox.take();
     isDown = true;
     clock.pass(11min);
     users.describe(alice, keep);
     mailbox.take();
-    ASSERT_EQ(told.size(), 2U);
-    EXPECT_EQ(told[1].name, "alice");
-    EXPECT_EQ(told[1].groups, std::vector<std::string>{"students"});
+    ASSERT_EQ(received.size(), 2U);
+    EXPECT_EQ(received[1].name, "alice");
+    EXPECT_EQ(received[1].groups, std::vector<std::string>{"students"});
 }
 
 // A caller that looks a user up a moment before that user's own request does not shorten that
@@ -330,18 +330,18 @@ TEST(UserDirectory, GivesEverybodyWhoAsksTheWholeTime) {
     SilentLog log;
     SlowDatabase database;
     service::UserDirectory users(clock, scheduler, log, mailbox.post(), database.lookup());
-    std::vector<core::UserInfo> told;
-    const auto keep = [&](const core::UserInfo& user) { told.push_back(user); };
+    std::vector<core::UserInfo> received;
+    const auto keep = [&](const core::UserInfo& user) { received.push_back(user); };
     users.describeFor(alice, bob, keep);
-    scheduler.pass(service::UserDirectory::patience - 1ms);
+    scheduler.pass(service::UserDirectory::timeout - 1ms);
     users.describe(bob, keep);
     users.describeFor(alice, bob, keep); // again: it gains no more time
     scheduler.pass(1ms);
-    EXPECT_TRUE(told.empty());
+    EXPECT_TRUE(received.empty());
     database.permits.release(2);
     mailbox.take();
-    ASSERT_EQ(told.size(), 3U);
-    EXPECT_FALSE(told[1].isUnknown);
+    ASSERT_EQ(received.size(), 3U);
+    EXPECT_FALSE(received[1].isUnknown);
 }
 
 TEST(UserDirectory, LooksUpAUserBeforeTheManyThatAnotherAsksAbout) {
@@ -369,7 +369,7 @@ TEST(UserDirectory, LooksUpAUserBeforeTheManyThatAnotherAsksAbout) {
     EXPECT_EQ(lookups, (std::vector<core::Uid>{5000, bob}));
     EXPECT_EQ(std::count(names.begin(), names.end(), "user1002"), 2);
     // No caller waits for the other users any more, so they are not looked up.
-    scheduler.pass(service::UserDirectory::patience);
+    scheduler.pass(service::UserDirectory::timeout);
     users.describe(1003U, keep);
     release.release(2);
     mailbox.take();

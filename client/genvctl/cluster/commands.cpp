@@ -37,7 +37,7 @@ void listDevices(Context& context, const GivenCommand& given) {
     const Nodes nodes = understood(nodesQuestion, readNodes);
     const Jobs jobs = understood(jobsQuestion, readJobs);
     if (nodes.empty())
-        tellNoGpus();
+        reportNoGpus();
     if (context.options.json != JsonMode::Off) {
         context.printJson(devicesJson(nodes, jobs));
         return;

@@ -122,8 +122,8 @@ bool isThisMachine(const std::string& node) {
 
 } // namespace
 
-void tellNoGpus() {
-    tellAside("no node of this cluster has GPUs (Gres=gpu in slurm.conf)");
+void reportNoGpus() {
+    printNote("no node of this cluster has GPUs (Gres=gpu in slurm.conf)");
 }
 
 void runJob(Context& /*context*/, const GivenCommand& given) {

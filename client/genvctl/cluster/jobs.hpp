@@ -12,7 +12,7 @@ class Context;
 namespace genv::ctl::cluster {
 
 /// Explains an empty table on standard error.
-void tellNoGpus();
+void reportNoGpus();
 
 /// Implement run, activate, deactivate and extend. They throw Failure.
 void runJob(Context& context, const GivenCommand& given);

@@ -89,10 +89,10 @@ std::string startWithout(Context& context, ActivateOptions options, std::uint32_
 
 // genvd does not know the reservations of genv 1. A user who runs genv 1 by name, or by a script,
 // should know that it is installed.
-void tellOfGenv1() {
+void noteGenv1() {
     if (const auto program = genv1OnPath(Places::own()))
-        tellPerson(fmt::format("{} is genv 1 and comes first in PATH; see \"genvctl doctor\"",
-                               program->string()));
+        printNoteForPerson(fmt::format(
+            "{} is genv 1 and comes first in PATH; see \"genvctl doctor\"", program->string()));
 }
 
 // If the command line requests GPUs that are not available, the command fails. If only the
@@ -200,12 +200,12 @@ void activate(Context& context, const ActivateArguments& arguments) {
         code.set({*filter});
     if (seen)
         code.watch(*statusFile(id), *seen);
-    context.tellShell(code);
+    context.sendToShell(code);
     if (!environment.devices.empty())
-        tellPerson(fmt::format("environment {} has GPU{} {}", id,
-                               environment.devices.size() == 1 ? "" : "s",
-                               joined(environment.devices, ",")));
-    tellOfGenv1();
+        printNoteForPerson(fmt::format("environment {} has GPU{} {}", id,
+                                       environment.devices.size() == 1 ? "" : "s",
+                                       joined(environment.devices, ",")));
+    noteGenv1();
     context.warnOfNotices(id);
 }
 
@@ -244,7 +244,7 @@ void deactivateShell(Context& context, bool kill) {
         leave(context, id, shell.pid);
     ShellCode code;
     code.leave(shimsFolder());
-    context.tellShell(code);
+    context.sendToShell(code);
     if (isActive)
         settle(context, id, kill);
 }

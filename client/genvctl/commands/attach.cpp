@@ -62,13 +62,13 @@ bool isSlurms(const std::string& environment) {
     return job.has_value();
 }
 
-void tellDevices(Context& context, const std::string& id,
-                 const std::vector<std::uint32_t>& attached, ShellCode code = {}) {
+void reportDevices(Context& context, const std::string& id,
+                   const std::vector<std::uint32_t>& attached, ShellCode code = {}) {
     const std::string visible = visibleDevices(context.client(), id, attached);
     if (!context.shell)
         warnOfUnchangedVariables(visible);
     code.set(deviceVariables(visible));
-    context.tellShell(code);
+    context.sendToShell(code);
 }
 
 void attach(Context& context, const AttachArguments& arguments) {
@@ -77,7 +77,7 @@ void attach(Context& context, const AttachArguments& arguments) {
         if (arguments.refresh) {
             if (isSlurms(id))
                 return;
-            tellDevices(context, id, context.client().environment(id).devices);
+            reportDevices(context, id, context.client().environment(id).devices);
             return;
         }
         context.client().listenForNotices(geteuid());
@@ -95,7 +95,7 @@ void attach(Context& context, const AttachArguments& arguments) {
         ShellCode code;
         if (const std::optional<std::string> grant = lastGrant(id); grant && grant != before)
             code.know(*grant);
-        tellDevices(context, id, attached, std::move(code));
+        reportDevices(context, id, attached, std::move(code));
         context.warnOfNotices(id);
     });
 }
@@ -105,8 +105,9 @@ void detach(Context& context, std::optional<std::uint32_t> index) {
         std::vector<std::uint32_t> indices;
         if (index)
             indices.push_back(*index);
-        tellDevices(context, id,
-                    context.authorised([&](Client& client) { return client.detach(id, indices); }));
+        reportDevices(context, id, context.authorised([&](Client& client) {
+            return client.detach(id, indices);
+        }));
     });
 }
 

@@ -94,7 +94,7 @@ void config(Context& context, const ConfigArguments& arguments) {
         const Configuration now = context.client().environment(id).configuration;
         ShellCode code;
         code.set(configurationVariables(now));
-        context.tellShell(code);
+        context.sendToShell(code);
         if (arguments.save)
             saveProject(makeProjectFolder(), now, arguments.fields());
         if (!arguments.changes() && !arguments.save && !arguments.refresh && !arguments.quiet)

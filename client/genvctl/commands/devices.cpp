@@ -57,15 +57,15 @@ Holders holdersOf(Client& client, const std::vector<HeldDevice>& held) {
 }
 
 // Explains an empty table.
-void sayWhyThereAreNone(const Context& context) {
+void explainEmptyTable(const Context& context) {
     if (context.options.host) {
-        tellAside(fmt::format("{} has no GPUs that its genvd knows of", *context.options.host));
+        printNote(fmt::format("{} has no GPUs that its genvd knows of", *context.options.host));
         return;
     }
     doctor::DriverFacts facts = doctor::readDriverFacts(Places::own());
     facts.devices = 0;
     const doctor::Finding why = doctor::judgeDriver(facts);
-    tellAside(fmt::format("there are no GPUs: {}", why.found));
+    printNote(fmt::format("there are no GPUs: {}", why.found));
 }
 
 // Reads the extra columns. Requests the processes first, so that the readings are equally recent.
@@ -87,7 +87,7 @@ void printDevices(Context& context, const ListingOptions& options) {
         return;
     }
     if (devices.held.empty())
-        sayWhyThereAreNone(context);
+        explainEmptyTable(context);
     options.print(context, deviceTable(devices, options));
 }
 
@@ -214,10 +214,10 @@ void addAdministrativeDetach(CLI::App& devices, Context& context) {
         context.command = [&context, id, index, quiet] {
             const auto indices = *index ? std::vector{**index} : std::vector<std::uint32_t>{};
             try {
-                const auto left =
+                const auto remaining =
                     context.authorised([&](Client& client) { return client.detach(*id, indices); });
                 if (!*quiet)
-                    printIndices(context, left);
+                    printIndices(context, remaining);
             } catch (const Error& error) {
                 if (!*quiet || error.name() != dbus::contract::error::notAttached)
                     throw;

@@ -134,18 +134,19 @@ std::string fieldsText(const DetailedEvent& event) {
 // The journal message is complete by itself: it contains the caller, the method and the full name
 // of the error before the text that the caller received.
 std::string refusalText(const DetailedEvent& event) {
-    std::string_view said = event.message;
+    std::string_view message = event.message;
     if (event.error) {
         const std::string before = *event.error + ": ";
-        if (const std::size_t at = said.find(before); at != std::string_view::npos)
-            said.remove_prefix(at + before.size());
+        if (const std::size_t at = message.find(before); at != std::string_view::npos)
+            message.remove_prefix(at + before.size());
     }
     std::vector<std::string> parts;
     if (event.method)
         parts.emplace_back(lastPart(*event.method));
     if (std::string actor = actorText(event); !actor.empty())
         parts.push_back(std::move(actor));
-    return parts.empty() ? std::string(said) : fmt::format("{}: {}", joined(parts, " "), said);
+    return parts.empty() ? std::string(message)
+                         : fmt::format("{}: {}", joined(parts, " "), message);
 }
 
 // The sentences of some kinds contain information that is not in any field.

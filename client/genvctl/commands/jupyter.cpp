@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // How long Jupyter's server, console and nbconvert wait for a kernel by default.
-constexpr std::chrono::seconds jupytersPatience{60};
+constexpr std::chrono::seconds jupyterTimeout{60};
 
 // Selects one of Jupyter's folders.
 struct KernelPlace {
@@ -98,13 +98,13 @@ std::string displayName(const InstallArguments& arguments, const Kernelspec& bas
     return fmt::format("{} ({} GPU{}{})", own, gpus, gpus == 1 ? "" : "s", share);
 }
 
-void warnOfPatience(const OwnEnvironmentOptions& environment) {
+void warnOfTimeout(const OwnEnvironmentOptions& environment) {
     ActivateOptions options;
     environment.waiting.apply(options);
     if (options.waits() &&
-        options.timeout().value_or(std::chrono::seconds::max()) >= jupytersPatience)
+        options.timeout().value_or(std::chrono::seconds::max()) >= jupyterTimeout)
         warn(fmt::format("Jupyter gives up on a kernel that waits longer than {}s",
-                         jupytersPatience.count()),
+                         jupyterTimeout.count()),
              "Wait for less time, such as --wait=50s, or raise Jupyter's timeout: see genvctl(1).");
 }
 
@@ -132,7 +132,7 @@ void install(Context& context, const InstallArguments& arguments) {
     const Json document = derivedKernelspec(base, launcher, shownName);
     installKernelspec(folder, document, base, arguments.force);
 
-    warnOfPatience(arguments.environment);
+    warnOfTimeout(arguments.environment);
     warnOfProgram(document, launcher.size() + 1);
     if (context.printJson(
             {{"name", name}, {"display_name", shownName}, {"folder", folder.native()}}))

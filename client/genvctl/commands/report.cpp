@@ -164,7 +164,7 @@ std::vector<std::string> exactCellsOf(const Usage& usage) {
             std::to_string(usage.attachments),
             std::to_string(usage.waits.count),
             waited ? secondsText(exact(usage.waits.mean())) : "",
-            waited ? secondsText(exact(usage.waits.longest)) : "",
+            waited ? secondsText(exact(usage.waits.max)) : "",
             std::to_string(usage.refusals)};
 }
 
@@ -178,7 +178,7 @@ std::vector<std::string> cellsOf(const Usage& usage) {
             std::to_string(usage.attachments),
             std::to_string(usage.waits.count),
             waited ? spanText(usage.waits.mean()) : "",
-            waited ? spanText(usage.waits.longest) : "",
+            waited ? spanText(usage.waits.max) : "",
             std::to_string(usage.refusals)};
 }
 
@@ -190,11 +190,11 @@ const std::vector<std::string>& usageTitles() {
 
 // Draws the used time in dark and the rest of the held time in light, in proportion to the longest
 // row.
-std::string bar(const Usage& usage, std::chrono::microseconds most, std::size_t width) {
+std::string bar(const Usage& usage, std::chrono::microseconds max, std::size_t width) {
     const auto parts = [&](std::chrono::microseconds span) {
         return static_cast<std::size_t>(
-            (span.count() * static_cast<std::int64_t>(width) + most.count() / 2) /
-            std::max<std::int64_t>(most.count(), 1));
+            (span.count() * static_cast<std::int64_t>(width) + max.count() / 2) /
+            std::max<std::int64_t>(max.count(), 1));
     };
     const std::size_t held = parts(usage.held);
     const std::size_t used = std::min(parts(usage.used), held);
@@ -224,12 +224,12 @@ void printTable(Context& context, const ListingOptions& options, const std::stri
         taken += columns.back().width;
     }
     constexpr std::size_t shortestBar = 8;
-    constexpr std::size_t longestBar = 40;
+    constexpr std::size_t maxBarWidth = 40;
     const std::size_t width = terminalWidth().value_or(0);
     const bool hasBar = width >= taken + shortestBar;
-    std::chrono::microseconds most{0};
+    std::chrono::microseconds max{0};
     for (const UsageRow& row : rows)
-        most = std::max(most, row.usage->held);
+        max = std::max(max, row.usage->held);
     if (hasBar)
         columns.push_back({"", 0});
     else
@@ -237,7 +237,7 @@ void printTable(Context& context, const ListingOptions& options, const std::stri
     Table table(std::move(columns));
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (hasBar)
-            lines[i].push_back(bar(*rows[i].usage, most, std::min(width - taken, longestBar)));
+            lines[i].push_back(bar(*rows[i].usage, max, std::min(width - taken, maxBarWidth)));
         table.add(std::move(lines[i]));
     }
     options.print(context, std::move(table));
@@ -279,7 +279,7 @@ void addJson(Json& json, const Usage& usage) {
     json["attachments"] = usage.attachments;
     json["waits"] = {{"count", usage.waits.count},
                      {"mean", usage.waits.mean().count()},
-                     {"longest", usage.waits.longest.count()}};
+                     {"longest", usage.waits.max.count()}};
     json["refusals"] = usage.refusals;
 }
 

@@ -100,7 +100,7 @@ void refresh(Context& context, const ShellArguments& arguments) {
             code.set(deviceVariables(visibleDevices(context.client(), id, environment.devices)));
         else
             code.set(configurationVariables(environment.configuration));
-        context.tellShell(code);
+        context.sendToShell(code);
     });
 }
 
@@ -109,7 +109,7 @@ void refresh(Context& context, const ShellArguments& arguments) {
 constexpr unsigned exitQuestionSeconds = 2;
 
 // A user who leaves the shell does not need error messages.
-void tellWhatStays(Context& context) {
+void warnOfRemaining(Context& context) {
     const ShellLink& link = context.requireShell("shell --exiting");
     alarm(exitQuestionSeconds);
     try {
@@ -126,7 +126,7 @@ void requireSetUp(const Context& context) {
 
 void shell(Context& context, const ShellArguments& arguments) {
     if (arguments.exiting) {
-        tellWhatStays(context);
+        warnOfRemaining(context);
         return;
     }
     if (arguments.init + arguments.deinit + arguments.ok + arguments.reattach +

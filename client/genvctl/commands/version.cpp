@@ -12,10 +12,10 @@ namespace genv::ctl {
 void addVersion(CLI::App& app, Context& context) {
     app.add_subcommand("version", "Print the version")->callback([&context] {
         context.command = [&context] {
-            const std::string told =
+            const std::string number =
                 context.options.host ? context.client().status().version : GENV_VERSION;
-            if (!context.printJson({{"version", told}}))
-                print(fmt::format("genv {}\n", shown(told)));
+            if (!context.printJson({{"version", number}}))
+                print(fmt::format("genv {}\n", shown(number)));
         };
     });
 }

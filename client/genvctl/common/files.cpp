@@ -39,7 +39,7 @@ void replaceFile(const std::filesystem::path& file, std::string_view text) {
     }
 }
 
-std::string readFile(const std::filesystem::path& file, std::size_t most, Links links) {
+std::string readFile(const std::filesystem::path& file, std::size_t maxSize, Links links) {
     // A pipe or terminal in place of the file must not block this call.
     const client::Descriptor descriptor(
         open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
@@ -49,7 +49,7 @@ std::string readFile(const std::filesystem::path& file, std::size_t most, Links 
         failed(file, "cannot be read", errno);
     if (!S_ISREG(status.st_mode))
         failed(file, "cannot be read", EINVAL);
-    std::string text(most + 1, '\0');
+    std::string text(maxSize + 1, '\0');
     std::size_t length = 0;
     while (length < text.size()) {
         const ssize_t count = read(descriptor.get(), text.data() + length, text.size() - length);
@@ -59,7 +59,7 @@ std::string readFile(const std::filesystem::path& file, std::size_t most, Links 
             break;
         length += static_cast<std::size_t>(count);
     }
-    if (length > most)
+    if (length > maxSize)
         failed(file, "cannot be read", EFBIG);
     text.resize(length);
     return text;

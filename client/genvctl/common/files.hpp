@@ -14,8 +14,8 @@ void replaceFile(const std::filesystem::path& file, std::string_view text);
 
 enum class Links { Followed, Refused };
 /// Reads a file. Throws Failure if the file is missing, is not a regular file, or has more than
-/// `most` bytes.
-std::string readFile(const std::filesystem::path& file, std::size_t most,
+/// `maxSize` bytes.
+std::string readFile(const std::filesystem::path& file, std::size_t maxSize,
                      Links links = Links::Followed);
 
 } // namespace genv::ctl

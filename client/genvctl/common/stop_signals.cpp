@@ -68,8 +68,8 @@ void dieBy(int signal) {
     sigaddset(&only, signal);
     sigprocmask(SIG_UNBLOCK, &only, nullptr);
     raise(signal);
-    constexpr int asShellsSay = 128;
-    _exit(asShellsSay + signal);
+    constexpr int signalStatusBase = 128;
+    _exit(signalStatusBase + signal);
 }
 
 } // namespace genv::ctl

@@ -44,9 +44,9 @@ SystemBus::SystemBus(std::chrono::milliseconds timeout)
     while ((ready = sd_bus_is_ready(bus)) == 0) {
         int done = sd_bus_process(bus, nullptr);
         if (done == 0) {
-            if (timeLeft() <= 1)
+            if (remainingTime() <= 1)
                 throw NoBus("the system bus does not answer");
-            done = sd_bus_wait(bus, timeLeft());
+            done = sd_bus_wait(bus, remainingTime());
         }
         if (done < 0)
             failBus(done);
@@ -56,7 +56,7 @@ SystemBus::SystemBus(std::chrono::milliseconds timeout)
 }
 
 // Must not return 0, which selects the default of sd-bus.
-std::uint64_t SystemBus::timeLeft() const {
+std::uint64_t SystemBus::remainingTime() const {
     const std::uint64_t moment = now();
     return moment < deadline_ ? deadline_ - moment : 1;
 }
@@ -83,7 +83,7 @@ SystemBus::Message SystemBus::call(const BusObject& object, const char* method,
 SystemBus::Message SystemBus::send(const Message& call) const {
     sd_bus_error error{};
     sd_bus_message* reply = nullptr;
-    if (sd_bus_call(bus_.get(), call.get(), timeLeft(), &error, &reply) < 0) {
+    if (sd_bus_call(bus_.get(), call.get(), remainingTime(), &error, &reply) < 0) {
         const CallFailed failure(error.name != nullptr ? error.name : "",
                                  error.message != nullptr ? error.message : "the call failed");
         sd_bus_error_free(&error);

@@ -73,7 +73,7 @@ class SystemBus {
     [[nodiscard]] bool canStart(const char* name) const;
 
   private:
-    [[nodiscard]] std::uint64_t timeLeft() const;
+    [[nodiscard]] std::uint64_t remainingTime() const;
     [[nodiscard]] Message property(const BusObject& object, const char* name,
                                    const char* type) const;
 

@@ -20,7 +20,7 @@ namespace genv::ctl {
 
 namespace {
 
-constexpr std::uint64_t patienceMicroseconds = 1'000'000;
+constexpr std::uint64_t timeoutMicroseconds = 1'000'000;
 // The first uid of a regular user on Debian; lower uids are system users.
 constexpr std::uint32_t firstPerson = 1000;
 constexpr std::uint32_t lastPerson = 60000;
@@ -65,7 +65,7 @@ class Bus {
         const Message message(raw);
         sd_bus_message_set_auto_start(message.get(), 0);
         sd_bus_message* reply = nullptr;
-        if (sd_bus_call(bus_.get(), message.get(), patienceMicroseconds, nullptr, &reply) < 0)
+        if (sd_bus_call(bus_.get(), message.get(), timeoutMicroseconds, nullptr, &reply) < 0)
             return nullptr;
         return Message(reply);
     }

@@ -87,9 +87,9 @@ Failure Context::failureOf(const Error& error) {
     if (!session_)
         return toFailure(error);
     remote::HostFailure failure = session_->explain(error);
-    constexpr std::chrono::seconds patience{5};
+    constexpr std::chrono::seconds timeout{5};
     if (failure.trouble() == remote::Trouble::NoService &&
-        remote::hasOldGenv(session_->host(), {patience, nullptr}))
+        remote::hasOldGenv(session_->host(), {timeout, nullptr}))
         failure = {remote::Trouble::NoService, "it has genv 1, which has no service to ask",
                    fmt::format("\"genvctl remote -H {0} devices\" and \"remote -H {0} envs\" show "
                                "its GPUs and environments; \"ssh {0} genv\" runs genv 1 there.",
@@ -147,7 +147,7 @@ const ShellLink& Context::requireShell(const std::string& name) {
     return *shell;
 }
 
-void Context::tellShell(const ShellCode& code) {
+void Context::sendToShell(const ShellCode& code) {
     if (!shell)
         return;
     ShellCode all = code;

@@ -105,7 +105,7 @@ class Context {
     const ShellLink& requireShell(const std::string& name);
 
     /// Sends code to the calling shell function. Does nothing without one.
-    void tellShell(const ShellCode& code);
+    void sendToShell(const ShellCode& code);
 
     /// Prints a result as JSON if the user requested JSON, and returns whether it did.
     bool printJson(const Json& json);

@@ -121,9 +121,10 @@ class Running {
 
   private:
     [[nodiscard]] int waitUntil(Clock::time_point deadline) const {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+        const auto remaining =
+            std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
         pollfd readable{descriptor_, POLLIN, 0};
-        return poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+        return poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(remaining.count(), 0)));
     }
 
     static Finding parsed(const std::string& text) {

@@ -44,12 +44,13 @@ constexpr int gatheringMilliseconds = 200;
 
 // The notices that a user needs about a running command. The grant at its start has already been
 // reported.
-constexpr std::array told{"ended",    "detached", "process-terminated", "warning",
-                          "expiring", "memory",   "device-health"};
+constexpr std::array reportedKinds{"ended",    "detached", "process-terminated", "warning",
+                                   "expiring", "memory",   "device-health"};
 
-bool isTold(const Notice& notice, const std::string& environment) {
+bool isReported(const Notice& notice, const std::string& environment) {
     return notice.environment == environment &&
-           std::find(told.begin(), told.end(), notice.kind) != told.end();
+           std::find(reportedKinds.begin(), reportedKinds.end(), notice.kind) !=
+               reportedKinds.end();
 }
 
 // Runs in the forked process. No descriptor of genvctl may stay open, or its connection to the bus
@@ -116,7 +117,7 @@ class EndingReport {
 
     /// Returns whether the notice is to be written.
     bool take(const Notice& notice) {
-        return isTold(notice, environment_) && gatherer_.add(notice, currentTime());
+        return isReported(notice, environment_) && gatherer_.add(notice, currentTime());
     }
 
     void write() {

@@ -41,17 +41,17 @@ ConfigurationChange wantedChange(Client& client, const std::string& id,
         return change;
     const auto limits = client.limits(environment.uid);
     const auto limit = limits.find(lifetimeLimit);
-    std::optional<std::chrono::seconds> longest;
+    std::optional<std::chrono::seconds> maxLifetime;
     if (limit != limits.end() && limit->second.allowed) {
         // Subtracts one second for the duration of the call.
-        longest = std::chrono::floor<std::chrono::seconds>(
+        maxLifetime = std::chrono::floor<std::chrono::seconds>(
             environment.created + std::chrono::seconds(*limit->second.allowed - 1) - currentTime());
-        if (longest->count() < 1)
+        if (maxLifetime->count() < 1)
             throw Failure(ExitStatus::Failed,
                           fmt::format("Environment {} may not last any longer (MaxLifetime)", id),
                           "\"genvctl limits\" shows your limits.");
     }
-    return change.setLifetime(longest);
+    return change.setLifetime(maxLifetime);
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace genv::ctl {
 
 namespace {
 
-constexpr const char* leftTheQueue = "Interrupted while waiting; nothing was attached";
+constexpr const char* interruptedText = "Interrupted while waiting; nothing was attached";
 
 std::string grantedText(const std::vector<std::uint32_t>& devices) {
     return fmt::format("GPU {} attached", joined(devices, ","));
@@ -51,7 +51,7 @@ std::string requestEnvironment(Context& context, const ActivateOptions& options)
     };
     try {
         return inTurn(
-            context, queueText(context.client(), isWaiting), options.timeout(), leftTheQueue,
+            context, queueText(context.client(), isWaiting), options.timeout(), interruptedText,
             [&](Client& client, const Waiting& waiting) {
                 return client.activate(options, waiting);
             },
@@ -72,7 +72,7 @@ std::vector<std::uint32_t> requestDevices(Context& context, const std::string& e
             [&](Client& client) { return client.attach(environment, options); });
     const auto isWaiting = [&](const EnvironmentEntry& entry) { return entry.id == environment; };
     return inTurn(
-        context, queueText(context.client(), isWaiting), options.timeout(), leftTheQueue,
+        context, queueText(context.client(), isWaiting), options.timeout(), interruptedText,
         [&](Client& client, const Waiting& waiting) {
             return client.attach(environment, options, waiting);
         },

@@ -16,7 +16,7 @@ namespace genv::ctl {
 namespace {
 
 // A line with more holders would be too long to read; "genvctl devices" lists all of them.
-constexpr std::size_t mostHolders = 8;
+constexpr std::size_t maxHolders = 8;
 
 // Returns the holders of the machine's devices.
 std::vector<std::string>
@@ -54,9 +54,9 @@ std::vector<std::string> siblingsWithDevices(Client& client, const Parents& pare
 }
 
 std::string shortened(std::vector<std::string> holders) {
-    if (holders.size() > mostHolders) {
-        const std::size_t others = holders.size() - mostHolders;
-        holders.resize(mostHolders);
+    if (holders.size() > maxHolders) {
+        const std::size_t others = holders.size() - maxHolders;
+        holders.resize(maxHolders);
         holders.push_back(fmt::format("and {} more", others));
     }
     return joined(holders, ", ");
@@ -137,7 +137,7 @@ void TurnDisplay::update() {
         return;
     hasWaited_ = true;
     if (!rewrites_) {
-        tellAside(*text);
+        printNote(*text);
         return;
     }
     if (*text == shown_)
@@ -155,7 +155,7 @@ void TurnDisplay::end() noexcept {
 void TurnDisplay::grant(const std::function<std::string()>& what) {
     end();
     if (hasWaited_)
-        tellAside(fmt::format("{} after {}", what(), core::formatDuration(waited())));
+        printNote(fmt::format("{} after {}", what(), core::formatDuration(waited())));
 }
 
 std::chrono::milliseconds TurnDisplay::waited() const {

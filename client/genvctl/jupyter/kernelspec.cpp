@@ -26,8 +26,8 @@ constexpr const char* mark = "genv"; ///< in the metadata
 // More than any of them has.
 constexpr std::size_t largestSpec = 1U << 20U;
 constexpr std::size_t largestLogo = 4U << 20U;
-constexpr std::size_t mostLogos = 16;
-constexpr std::size_t mostNested = 64;
+constexpr std::size_t maxLogos = 16;
+constexpr std::size_t maxDepth = 64;
 
 std::optional<std::string> variable(const char* name) {
     const char* value = std::getenv(name);
@@ -84,7 +84,7 @@ std::vector<fs::path> logosIn(const fs::path& folder) {
     std::error_code error;
     for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
          entry.increment(error)) {
-        if (isLogo(entry->path()) && logos.size() < mostLogos)
+        if (isLogo(entry->path()) && logos.size() < maxLogos)
             logos.push_back(entry->path());
     }
     return logos;
@@ -229,7 +229,7 @@ Kernelspec loadKernelspec(const fs::path& folder) {
         spec.folder = spec.folder.parent_path(); // "folder/"
     try {
         const std::string text = readFile(spec.folder / fileName, largestSpec);
-        if (core::extentOf(text).depth > mostNested) // each copy would be as deep
+        if (core::extentOf(text).depth > maxDepth) // each copy would be as deep
             throw Failure(ExitStatus::Failed,
                           fmt::format("{} is nested too deep", (spec.folder / fileName).native()));
         spec.document = Json::parse(text);
@@ -246,7 +246,7 @@ std::string kernelspecName(const std::string& name) {
     const auto isAllowed = [](unsigned char c) {
         return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
     };
-    if (name.empty() || name.size() > core::longestName || name.starts_with('.') ||
+    if (name.empty() || name.size() > core::maxNameLength || name.starts_with('.') ||
         !std::all_of(name.begin(), name.end(), isAllowed))
         throw Failure(ExitStatus::Usage,
                       fmt::format("\"{}\" cannot be a kernelspec's name", core::escaped(name)),

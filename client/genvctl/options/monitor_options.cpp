@@ -14,7 +14,7 @@ namespace genv::ctl {
 namespace {
 
 constexpr unsigned highestPort = 65535;
-constexpr unsigned longestInterval = 3600;
+constexpr unsigned maxInterval = 3600;
 
 // Returns a host in the form that readHost() parses.
 std::string spelled(const remote::Host& host) {
@@ -46,7 +46,7 @@ void MonitorOptions::addTo(CLI::App& command) {
     command
         .add_option("-i,--interval", interval,
                     "Serve samples at most this old, in seconds [default: 10]")
-        ->check(CLI::Range(1U, longestInterval).description(""))
+        ->check(CLI::Range(1U, maxInterval).description(""))
         ->type_name("SECONDS");
     command.add_flag("--no-process-metrics", noProcesses, "Omit metrics about single processes");
     command.add_flag("--no-user-metrics", noUsers, "Omit metrics about single users");

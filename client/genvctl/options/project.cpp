@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* folderName = ".genv";
 // Longer than any value.
-constexpr std::size_t longestFile = 256;
+constexpr std::size_t maxFileSize = 256;
 
 // Returns the text of a file without surrounding white space, or nothing if there is no file.
 std::optional<std::string> readField(const std::filesystem::path& folder, Field field) {
@@ -32,7 +32,7 @@ std::optional<std::string> readField(const std::filesystem::path& folder, Field 
     std::error_code ignored;
     if (!std::filesystem::exists(std::filesystem::symlink_status(file, ignored)))
         return std::nullopt;
-    const std::string text = readFile(file, longestFile, Links::Refused);
+    const std::string text = readFile(file, maxFileSize, Links::Refused);
     constexpr const char* whiteSpace = " \t\r\n";
     const std::size_t first = text.find_first_not_of(whiteSpace);
     if (first == std::string::npos)

@@ -62,15 +62,16 @@ void printFleetActions(Context& context, const std::vector<FleetAction>& actions
 // Whether a signal to stop arrives before this time.
 bool isStoppedBefore(std::chrono::steady_clock::time_point moment, const StopSignals& stop) {
     for (;;) {
-        const auto left =
+        const auto remaining =
             std::chrono::ceil<std::chrono::milliseconds>(moment - std::chrono::steady_clock::now());
-        constexpr std::int64_t longest = std::numeric_limits<int>::max();
+        constexpr std::int64_t maxTimeout = std::numeric_limits<int>::max();
         pollfd watched{stop.descriptor(), POLLIN, 0};
-        const auto time = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, longest));
+        const auto time =
+            static_cast<int>(std::clamp<std::int64_t>(remaining.count(), 0, maxTimeout));
         const int ready = poll(&watched, 1, time);
         if (ready > 0)
             return true;
-        if (ready == 0 && left.count() <= longest)
+        if (ready == 0 && remaining.count() <= maxTimeout)
             return false;
     }
 }

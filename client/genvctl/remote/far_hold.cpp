@@ -22,7 +22,7 @@ using remote::HostFailure;
 using remote::Trouble;
 using FarJson = nlohmann::json;
 
-constexpr std::size_t longestAnswer = std::size_t{64} << 10;
+constexpr std::size_t maxAnswerSize = std::size_t{64} << 10;
 // The time for all hosts together to end their holds.
 constexpr std::chrono::milliseconds partingTime{3000};
 constexpr int noSuchCommand = 127;
@@ -117,7 +117,7 @@ void FarHold::take() {
     text_.append(part.data(), static_cast<std::size_t>(count));
     if (const std::size_t end = text_.find('\n'); end != std::string::npos)
         takeLine(text_.substr(0, end));
-    else if (text_.size() > longestAnswer)
+    else if (text_.size() > maxAnswerSize)
         takeLine({});
 }
 
@@ -140,14 +140,14 @@ FarRefusal FarHold::ended() {
         return {HostFailure(Trouble::NoService, "cannot find the command genvctl",
                             "Install genv there, where a command over ssh finds it."),
                 false};
-    std::string said = complaintIn(ssh_->messages());
-    if (said.empty())
-        said = fmt::format("\"genvctl run --hold\" ended with {}", status);
+    std::string message = complaintIn(ssh_->messages());
+    if (message.empty())
+        message = fmt::format("\"genvctl run --hold\" ended with {}", status);
     const auto meaning = static_cast<ExitStatus>(status);
     const Trouble trouble = meaning == ExitStatus::NotAuthorised ? Trouble::NotAuthorised
                             : meaning == ExitStatus::NoService   ? Trouble::NoService
                                                                  : Trouble::Failed;
-    return {HostFailure(trouble, said), meaning == ExitStatus::NoDevice};
+    return {HostFailure(trouble, message), meaning == ExitStatus::NoDevice};
 }
 
 void FarHold::giveUp(std::chrono::milliseconds waited) {
@@ -174,8 +174,8 @@ void release(std::vector<std::unique_ptr<FarHold>> holds) {
         hold->release();
     const auto until = std::chrono::steady_clock::now() + partingTime;
     for (const auto& hold : holds) {
-        const auto left = until - std::chrono::steady_clock::now();
-        hold->isReleasedWithin(std::max(std::chrono::ceil<std::chrono::milliseconds>(left),
+        const auto remaining = until - std::chrono::steady_clock::now();
+        hold->isReleasedWithin(std::max(std::chrono::ceil<std::chrono::milliseconds>(remaining),
                                         std::chrono::milliseconds{0}));
     }
 }

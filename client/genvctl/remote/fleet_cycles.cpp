@@ -59,10 +59,10 @@ FleetCycles::FleetCycles(const HostOptions& options, std::vector<remote::Host> h
                          remote::FleetRules rules)
     : options_(options), hosts_(std::move(hosts)), rules_(std::move(rules)) {}
 
-void FleetCycles::tell(Troubles& troubles, std::size_t host, const HostFailure& failure) const {
+void FleetCycles::report(Troubles& troubles, std::size_t host, const HostFailure& failure) const {
     const auto known = troubles.find(host);
     if (known == troubles.end() || known->second.trouble() != failure.trouble())
-        tellTrouble(options_, hosts_[host], failure);
+        reportFailure(options_, hosts_[host], failure);
     troubles.insert_or_assign(host, failure);
 }
 
@@ -95,7 +95,7 @@ FleetCycles::gather(const std::vector<std::size_t>& which, std::chrono::millisec
                 cancellation.cancel();
             } else if (counts) {
                 progress.clear();
-                tell(troubles, indexOf(one.host), *one.failure);
+                report(troubles, indexOf(one.host), *one.failure);
             } else if (one.value) {
                 troubles.erase(indexOf(one.host));
             }
@@ -137,9 +137,9 @@ void FleetCycles::leaveOutSameMachines(Answers& answers) {
     for (std::size_t i = 0; i < same.size(); ++i) {
         if (same[i]) {
             const std::string first = hosts_[answers.which[*same[i]]].label();
-            tell(unread_, answers.which[i],
-                 {Trouble::Failed, "same machine as " + first,
-                  "Skipping this name. Name each machine once."});
+            report(unread_, answers.which[i],
+                   {Trouble::Failed, "same machine as " + first,
+                    "Skipping this name. Name each machine once."});
             continue;
         }
         each.which.push_back(answers.which[i]);
@@ -148,46 +148,46 @@ void FleetCycles::leaveOutSameMachines(Answers& answers) {
     answers = std::move(each);
 }
 
-void FleetCycles::tellOfUnknownProcesses(const Answers& answers) {
+void FleetCycles::reportUnknownProcesses(const Answers& answers) {
     for (std::size_t i = 0; i < answers.which.size(); ++i) {
         const std::size_t unknown = answers.hosts[i].unknownProcesses;
         if (unknown == 0) {
             unjudged_.erase(answers.which[i]);
             continue;
         }
-        tell(unjudged_, answers.which[i],
-             {Trouble::Failed,
-              fmt::format("{} without a known environment {} not judged: the genv 1 there shows "
-                          "the environments of other users' processes to root only",
-                          unknown == 1 ? "a process" : fmt::format("{} processes", unknown),
-                          unknown == 1 ? "is" : "are"),
-              fmt::format("Log in as root (root@{}; \"-l root\" for all hosts).",
-                          hosts_[answers.which[i]].name)});
+        report(unjudged_, answers.which[i],
+               {Trouble::Failed,
+                fmt::format("{} without a known environment {} not judged: the genv 1 there shows "
+                            "the environments of other users' processes to root only",
+                            unknown == 1 ? "a process" : fmt::format("{} processes", unknown),
+                            unknown == 1 ? "is" : "are"),
+                fmt::format("Log in as root (root@{}; \"-l root\" for all hosts).",
+                            hosts_[answers.which[i]].name)});
     }
 }
 
 void FleetCycles::carryOut(const Answers& answers, const remote::FleetDecision& decision,
                            remote::Cancellation& cancellation, std::vector<FleetAction>& actions) {
     using Done = std::vector<EnforcementAction>;
-    std::vector<std::size_t> told;
+    std::vector<std::size_t> ordered;
     std::map<std::size_t, std::size_t> positions; // of each host among the answers
     for (std::size_t i = 0; i < answers.which.size(); ++i) {
         if (decision.orders[i].report.empty()) {
             undone_.erase(answers.which[i]);
             continue;
         }
-        told.push_back(answers.which[i]);
+        ordered.push_back(answers.which[i]);
         positions[answers.which[i]] = i;
     }
-    if (told.empty())
+    if (ordered.empty())
         return;
-    const auto all = gather<Done>(told, options_.deadline() + timeToCarryOut, undone_, cancellation,
-                                  [&](std::size_t host, const remote::SshBounds& bounds) {
-                                      const std::size_t position = positions.at(host);
-                                      return remote::carryOut(
-                                          hosts_[host], answers.hosts[position].genv,
-                                          decision.orders[position], rules_.terminate, bounds);
-                                  });
+    const auto all = gather<Done>(
+        ordered, options_.deadline() + timeToCarryOut, undone_, cancellation,
+        [&](std::size_t host, const remote::SshBounds& bounds) {
+            const std::size_t position = positions.at(host);
+            return remote::carryOut(hosts_[host], answers.hosts[position].genv,
+                                    decision.orders[position], rules_.terminate, bounds);
+        });
     for (const remote::Gathered<Done>& one : all) {
         for (const EnforcementAction& action : one.value.value_or(Done{}))
             actions.push_back({one.host.label(), action});
@@ -201,7 +201,7 @@ std::vector<FleetAction> FleetCycles::run(int stopDescriptor) {
         watch.emplace(stopDescriptor, cancellation);
     Answers answers = read(cancellation);
     leaveOutSameMachines(answers);
-    tellOfUnknownProcesses(answers);
+    reportUnknownProcesses(answers);
     std::vector<FleetAction> actions;
     if (cancellation.isCancelled())
         return actions; // some hosts were cancelled before they answered

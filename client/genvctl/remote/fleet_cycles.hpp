@@ -45,9 +45,9 @@ class FleetCycles {
     using Troubles = std::map<std::size_t, remote::HostFailure>;
 
     struct Answers;
-    void tell(Troubles& troubles, std::size_t host, const remote::HostFailure& failure) const;
+    void report(Troubles& troubles, std::size_t host, const remote::HostFailure& failure) const;
     void leaveOutSameMachines(Answers& answers);
-    void tellOfUnknownProcesses(const Answers& answers);
+    void reportUnknownProcesses(const Answers& answers);
     Answers read(remote::Cancellation& cancellation);
     void carryOut(const Answers& answers, const remote::FleetDecision& decision,
                   remote::Cancellation& cancellation, std::vector<FleetAction>& actions);

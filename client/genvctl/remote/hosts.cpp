@@ -93,8 +93,8 @@ void HostProgress::clear() {
         clearAside();
 }
 
-void tellTrouble(const HostOptions& options, const remote::Host& host,
-                 const remote::HostFailure& failure) {
+void reportFailure(const HostOptions& options, const remote::Host& host,
+                   const remote::HostFailure& failure) {
     if (!options.quiet)
         complain(fmt::format("{}: {}", host.label(), failure.what()), failure.hint());
 }

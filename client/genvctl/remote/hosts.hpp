@@ -57,8 +57,8 @@ class HostProgress {
 };
 
 /// Reports the failure of a host on standard error, with its name. Prints nothing with -q.
-void tellTrouble(const HostOptions& options, const remote::Host& host,
-                 const remote::HostFailure& failure);
+void reportFailure(const HostOptions& options, const remote::Host& host,
+                   const remote::HostFailure& failure);
 
 /// Queries all hosts with `ask(host, bounds)`, shows the progress, reports failures, and returns
 /// all results in order. Throws Failure for the first host that fails with -e.
@@ -78,7 +78,7 @@ askEachHost(const HostOptions& options, const std::vector<remote::Host>& hosts,
                                                  first = hostFailed(one.host, *one.failure);
                                          } else if (one.failure) {
                                              progress.clear();
-                                             tellTrouble(options, one.host, *one.failure);
+                                             reportFailure(options, one.host, *one.failure);
                                          }
                                          progress.update(answered);
                                      });

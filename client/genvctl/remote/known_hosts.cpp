@@ -14,11 +14,11 @@ namespace genv::ctl {
 
 namespace {
 
-constexpr std::size_t mostBytes = std::size_t{1} << 20;
+constexpr std::size_t maxBytes = std::size_t{1} << 20;
 
 std::istringstream linesOf(const std::filesystem::path& file) {
     try {
-        return std::istringstream(readFile(file, mostBytes));
+        return std::istringstream(readFile(file, maxBytes));
     } catch (const Failure&) {
         return {};
     }

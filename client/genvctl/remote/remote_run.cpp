@@ -79,10 +79,10 @@ Candidates candidates(const HostOptions& options, const std::vector<remote::Host
     for (const auto& answer : answers) {
         const bool isOld = answer.value->genv == remote::Genv::Old;
         if (isOld)
-            tellTrouble(options, answer.host,
-                        {remote::Trouble::Failed,
-                         "it runs the genv of Python, where nothing can be attached from here",
-                         "Log in there for it, or install this genv there."});
+            reportFailure(options, answer.host,
+                          {remote::Trouble::Failed,
+                           "it runs the genv of Python, where nothing can be attached from here",
+                           "Log in there for it, or install this genv there."});
         rooms.push_back(isOld ? HostRoom{} : roomFor(wanted, *answer.value));
     }
     Candidates found;
@@ -101,12 +101,12 @@ bool awaitAny(const FarHolds& holds, const StopSignals& stop,
     std::vector<pollfd> watched{{stop.descriptor(), POLLIN, 0}};
     for (const auto& hold : holds)
         watched.push_back({hold->descriptor(), POLLIN, 0});
-    int longest = -1;
+    int timeout = -1;
     if (until)
-        longest = static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(
+        timeout = static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(
             std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now()).count(), 0,
             60'000));
-    poll(watched.data(), watched.size(), longest);
+    poll(watched.data(), watched.size(), timeout);
     if (watched.front().revents != 0)
         throw Interrupted(stop.take(), nothingTaken);
     for (std::size_t i = 0; i < holds.size(); ++i) {
@@ -128,7 +128,7 @@ class Asking {
             auto hold = ask(hosts[i]);
             if (hold->grant())
                 return hold;
-            tellRefusal(*hold, i + 1 < hosts.size() ? &hosts[i + 1] : nullptr);
+            reportRefusal(*hold, i + 1 < hosts.size() ? &hosts[i + 1] : nullptr);
         }
         return nullptr;
     }
@@ -229,12 +229,12 @@ class Asking {
             return;
         display.end();
         for (auto hold = ended; hold != holds.end(); ++hold)
-            tellRefusal(**hold, nullptr);
+            reportRefusal(**hold, nullptr);
         holds.erase(ended, holds.end());
         display.update();
     }
 
-    void tellRefusal(const FarHold& hold, const remote::Host* next) {
+    void reportRefusal(const FarHold& hold, const remote::Host* next) {
         const FarRefusal& refusal = *hold.refusal();
         const std::string what =
             refusal.lacksDevices ? "no device is free any more" : refusal.failure.what();
@@ -242,8 +242,8 @@ class Asking {
                                 ? ExitStatus::NoDevice
                                 : hostFailed(hold.host(), refusal.failure).status());
         const std::string then = next != nullptr ? "; trying " + next->label() : "";
-        tellTrouble(options_, hold.host(),
-                    {refusal.failure.trouble(), what + then, refusal.failure.hint()});
+        reportFailure(options_, hold.host(),
+                      {refusal.failure.trouble(), what + then, refusal.failure.hint()});
     }
 
     const HostOptions& options_;
@@ -315,7 +315,7 @@ void holdAndRun(const HostOptions& options, const std::vector<remote::Host>& hos
                 const RemoteRun& run) {
     const auto hold = holdOn(options, hosts, run);
     if (run.command.empty())
-        tellAside(fmt::format("{}: {}", hold->host().label(), describedGrant(*hold->grant())));
+        printNote(fmt::format("{}: {}", hold->host().label(), describedGrant(*hold->grant())));
     const int status =
         runThere(hold->host(), run, joiningWords(run, hold->grant()->environment, hold.get()));
     finishWith(status, hold->host());

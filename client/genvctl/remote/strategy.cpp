@@ -58,7 +58,7 @@ HostRoom roomAmong(const WantedDevices& wanted, const remote::HostState& host, b
         ++room.free;
         const std::uint64_t bytes = freeBytesOf(device, host);
         room.freeBytes += bytes;
-        room.mostFreeBytesOnOne = std::max(room.mostFreeBytesOnOne, bytes);
+        room.maxFreeBytesOnOne = std::max(room.maxFreeBytesOnOne, bytes);
     }
     room.servesEver = room.matching >= wanted.count;
     room.servesNow = (wanted.overSubscribe ? room.matching : room.free) >= wanted.count;
@@ -75,7 +75,7 @@ Worth worthOf(Strategy strategy, const HostRoom& room) {
     case Strategy::LeastFree:
         return {~std::uint64_t{room.free}, ~room.freeBytes};
     case Strategy::Memory:
-        return {room.mostFreeBytesOnOne, room.free};
+        return {room.maxFreeBytesOnOne, room.free};
     case Strategy::Order:
         break;
     }

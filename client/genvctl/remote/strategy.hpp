@@ -36,10 +36,10 @@ struct WantedDevices {
 /// The devices of a host that match a request: its GPUs or its MIG instances, because a request
 /// does not mix them.
 struct HostRoom {
-    std::size_t matching = 0;             ///< matching devices, free now or later
-    std::size_t free = 0;                 ///< the matching devices that are free now
-    std::uint64_t freeBytes = 0;          ///< free memory on these
-    std::uint64_t mostFreeBytesOnOne = 0; ///< the largest free memory on one of these
+    std::size_t matching = 0;            ///< matching devices, free now or later
+    std::size_t free = 0;                ///< the matching devices that are free now
+    std::uint64_t freeBytes = 0;         ///< free memory on these
+    std::uint64_t maxFreeBytesOnOne = 0; ///< the largest free memory on one of these
     bool servesNow = false;
     bool servesEver = false;
 

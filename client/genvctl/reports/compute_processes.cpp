@@ -13,7 +13,7 @@ std::optional<std::vector<ComputeProcess>> processesOrNote(Client& client) {
     } catch (const ServiceUnavailable&) {
         throw;
     } catch (const Error& error) {
-        tellAside(fmt::format("the processes on the GPUs are not known: {}", error.what()));
+        printNote(fmt::format("the processes on the GPUs are not known: {}", error.what()));
         return std::nullopt;
     }
 }

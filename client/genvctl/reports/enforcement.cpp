@@ -108,8 +108,8 @@ std::string readReport(int descriptor) {
         if (count == 0)
             return text;
         text.append(part.data(), static_cast<std::size_t>(count));
-        if (text.size() > core::longestReport)
-            throw noReport(fmt::format("longer than {} MiB", core::longestReport >> 20));
+        if (text.size() > core::maxReportSize)
+            throw noReport(fmt::format("longer than {} MiB", core::maxReportSize >> 20));
     }
 }
 

@@ -49,18 +49,18 @@ std::vector<LimitRow> rows(LimitsByName limits) {
 // Prints the exact amount if it is short, as limits usually are. A sum of shares is seldom a round
 // number.
 std::string memoryText(std::uint64_t bytes) {
-    constexpr std::size_t longestExact = 9;
+    constexpr std::size_t maxExactLength = 9;
     std::string exact = core::formatBytes({bytes});
-    return exact.size() <= longestExact ? exact : core::formatMebibytes({bytes});
+    return exact.size() <= maxExactLength ? exact : core::formatMebibytes({bytes});
 }
 
 std::string timeText(std::uint64_t seconds) {
     using std::chrono::milliseconds;
     // Times of the service are far below this maximum. A larger number must not overflow.
-    constexpr auto longest =
+    constexpr auto maxSeconds =
         std::chrono::duration_cast<std::chrono::seconds>(milliseconds::max()).count();
     const std::chrono::seconds span(
-        static_cast<std::int64_t>(std::min(seconds, static_cast<std::uint64_t>(longest))));
+        static_cast<std::int64_t>(std::min(seconds, static_cast<std::uint64_t>(maxSeconds))));
     return core::formatDuration(span);
 }
 
@@ -79,16 +79,16 @@ std::string text(std::uint64_t number, LimitUnit unit) {
 // Returns the columns of a table of all users: every limit that any user has.
 std::vector<Column> columnsOf(const std::vector<UserLimits>& users) {
     std::vector<Column> columns;
-    std::set<std::string_view> left;
+    std::set<std::string_view> remaining;
     for (const UserLimits& user : users) {
         for (const auto& [name, limit] : user.limits)
-            left.insert(name);
+            remaining.insert(name);
     }
     for (const core::LimitDefinition& known : core::limitDefinitions()) {
-        if (left.erase(known.key) > 0)
+        if (remaining.erase(known.key) > 0)
             columns.push_back({known.key, known.unit(), known.label, known.column});
     }
-    for (const std::string_view name : left)
+    for (const std::string_view name : remaining)
         columns.push_back({name, LimitUnit::Count, name, name});
     return columns;
 }

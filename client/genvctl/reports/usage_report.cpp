@@ -28,7 +28,7 @@ std::optional<std::chrono::microseconds> waitedFor(const HistoryEvent& event) {
 void countWait(WaitSums& sums, std::chrono::microseconds waited) {
     ++sums.count;
     sums.total += waited;
-    sums.longest = std::max(sums.longest, waited);
+    sums.max = std::max(sums.max, waited);
 }
 
 // A change in the number of attachments of a device in one state of use.

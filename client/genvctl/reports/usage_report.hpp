@@ -40,7 +40,7 @@ struct HeldNow {
 struct WaitSums {
     std::size_t count = 0;
     std::chrono::microseconds total{0};
-    std::chrono::microseconds longest{0};
+    std::chrono::microseconds max{0};
 
     [[nodiscard]] std::chrono::microseconds mean() const {
         return count == 0 ? total : total / static_cast<std::int64_t>(count);

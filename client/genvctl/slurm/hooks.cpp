@@ -40,7 +40,7 @@ void logTrouble(std::string_view what) {
     const std::string line = shown(what);
     openlog("genv-slurm", LOG_PID, LOG_DAEMON);
     syslog(LOG_WARNING, "%s", line.c_str());
-    tellAside(what);
+    printNote(what);
 }
 
 void appendUuids(sd_bus_message* call, const std::vector<std::string>& uuids) {

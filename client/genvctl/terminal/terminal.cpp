@@ -49,8 +49,8 @@ std::optional<std::size_t> widthOf(int descriptor) {
     return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
 }
 
-void tell(std::string_view colour, std::string_view kind, std::string_view what,
-          std::string_view hint) {
+void printMessage(std::string_view colour, std::string_view kind, std::string_view what,
+                  std::string_view hint) {
     const bool coloured = isColoured(STDERR_FILENO);
     std::string text = fmt::format("{}{}:{} {}{}\n", coloured ? colour : "", program(),
                                    coloured ? "\x1b[0m" : "", kind, shown(what));
@@ -72,13 +72,13 @@ void printAside(std::string_view text) {
     [[maybe_unused]] const std::size_t written = std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-void tellAside(std::string_view what) {
+void printNote(std::string_view what) {
     printAside(fmt::format("{}: {}\n", program(), shown(what)));
 }
 
-void tellPerson(std::string_view what) {
+void printNoteForPerson(std::string_view what) {
     if (isatty(STDERR_FILENO) != 0)
-        tellAside(what);
+        printNote(what);
 }
 
 bool canRewriteAside() {
@@ -117,11 +117,11 @@ Emphasis headerEmphasis() {
 }
 
 void complain(std::string_view what, std::string_view hint) {
-    tell("\x1b[1;31m", "", what, hint);
+    printMessage("\x1b[1;31m", "", what, hint);
 }
 
 void warn(std::string_view what, std::string_view hint) {
-    tell("\x1b[1;33m", "warning: ", what, hint);
+    printMessage("\x1b[1;33m", "warning: ", what, hint);
 }
 
 } // namespace genv::ctl

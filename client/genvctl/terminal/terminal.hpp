@@ -17,11 +17,11 @@ void print(std::string_view text);
 void printAside(std::string_view text);
 
 /// Writes "genvctl: what", made safe, to standard error as information, not as an error.
-void tellAside(std::string_view what);
+void printNote(std::string_view what);
 
 /// The same, but only if standard error is a terminal: for information that is useful to a person
 /// but not to a script that checks the output.
-void tellPerson(std::string_view what);
+void printNoteForPerson(std::string_view what);
 
 /// Whether standard error is a terminal on which a line can be rewritten.
 bool canRewriteAside();

@@ -69,8 +69,8 @@ std::string relativeTime(Time then, Time now) {
 
 std::string relativeFuture(Time then, Time now) {
     // Rounds up, so that a lease of 2h that was just granted still reads "2h".
-    const auto left = std::chrono::ceil<std::chrono::seconds>(then - now);
-    return "in " + core::formatDuration(std::max(left, std::chrono::seconds{0}));
+    const auto remaining = std::chrono::ceil<std::chrono::seconds>(then - now);
+    return "in " + core::formatDuration(std::max(remaining, std::chrono::seconds{0}));
 }
 
 Time currentTime() {

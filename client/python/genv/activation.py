@@ -276,7 +276,7 @@ class Activation:
     # The caller becomes the root process, by the PID that the bus reports. In a container, os.getpid() may differ.
     @staticmethod
     def _activate(options: Options, timeout: Optional[Span]) -> str:
-        left = waiting.TimeLeft(timeout)
+        left = waiting.RemainingTime(timeout)
         attempts = 0
 
         def arguments() -> Tuple[Options]:

@@ -20,13 +20,13 @@ from genv.address import system_bus_sockets
 from genv.errors import NO_REPLY, NO_SERVER, ServiceUnavailable, error_for
 
 #: Timeout in seconds of the bus' greeting and of calls that the service answers at once.
-USUAL_PATIENCE = 25.0
+DEFAULT_TIMEOUT = 25.0
 
-_MOST_DESCRIPTORS = 256
+_MAX_DESCRIPTORS = 256
 _DESCRIPTOR_BYTES = 4
 _CHUNK_BYTES = 1 << 18
 # The number of messages kept while waiting for a reply. Only a malicious sender causes more.
-_MOST_KEPT = 65536
+_MAX_KEPT = 65536
 
 # By descriptor. Each change is a single step, so that a fork always finds a consistent state.
 _open_sockets: Dict[int, socket.socket] = {}
@@ -47,7 +47,7 @@ class Deadline:
     def __init__(self, seconds: Optional[float]) -> None:
         self._at = None if seconds is None else time.monotonic() + seconds
 
-    def milliseconds_left(self) -> Optional[int]:
+    def milliseconds(self) -> Optional[int]:
         """Returns the timeout for poll(). None means no limit. Rounded up, so that 0 means that the time is over."""
         if self._at is None:
             return None
@@ -58,7 +58,7 @@ def _connected() -> socket.socket:
     failure: Optional[BaseException] = None
     for path in system_bus_sockets():
         try:
-            return wire.connect(path, USUAL_PATIENCE)
+            return wire.connect(path, DEFAULT_TIMEOUT)
         except (OSError, ValueError) as error:
             failure = error
     raise ServiceUnavailable(f"the system bus cannot be reached: {failure}", NO_SERVER) from failure
@@ -77,7 +77,7 @@ class Connection:
         self._has_reached_service = False
         self._buffer = bytearray()
         self._descriptors: List[int] = []
-        self._signals: Deque[wire.Message] = deque(maxlen=_MOST_KEPT)
+        self._signals: Deque[wire.Message] = deque(maxlen=_MAX_KEPT)
         try:
             (self.unique_name,) = self.call_bus(contract.HELLO)
         except BaseException:
@@ -121,28 +121,28 @@ class Connection:
         path: str,
         method: contract.Method,
         *arguments: Any,
-        patience: Optional[float] = USUAL_PATIENCE,
+        timeout: Optional[float] = DEFAULT_TIMEOUT,
         interactive: bool = False,
     ) -> wire.Body:
-        """Calls the service and returns its reply. `patience` is the timeout in seconds; None means no limit.
+        """Calls the service and returns its reply. `timeout` is in seconds; None means no limit.
 
         Raises the Error that the service returns, and ServiceUnavailable if there is no reply. The caller must close
         the descriptors in the reply.
         """
         if not self._has_reached_service:
-            starting.require_service(self, USUAL_PATIENCE if patience is None else patience)
+            starting.require_service(self, DEFAULT_TIMEOUT if timeout is None else timeout)
             self._has_reached_service = True
-        return self._call(contract.BUS_NAME, path, method, arguments, patience, interactive)
+        return self._call(contract.BUS_NAME, path, method, arguments, timeout, interactive)
 
     def call_bus(
-        self, method: contract.Method, *arguments: Any, patience: float = USUAL_PATIENCE
+        self, method: contract.Method, *arguments: Any, timeout: float = DEFAULT_TIMEOUT
     ) -> wire.Body:
         """Calls the bus itself."""
-        return self._call(contract.BUS_DRIVER, contract.BUS_DRIVER_PATH, method, arguments, patience, False)
+        return self._call(contract.BUS_DRIVER, contract.BUS_DRIVER_PATH, method, arguments, timeout, False)
 
     def call_systemd(self, method: contract.Method, *arguments: Any) -> wire.Body:
         """Calls systemd for the unit of the service."""
-        return self._call(contract.SYSTEMD, contract.UNIT_PATH, method, arguments, USUAL_PATIENCE, False)
+        return self._call(contract.SYSTEMD, contract.UNIT_PATH, method, arguments, DEFAULT_TIMEOUT, False)
 
     def _call(
         self,
@@ -150,7 +150,7 @@ class Connection:
         path: str,
         method: contract.Method,
         arguments: Tuple[Any, ...],
-        patience: Optional[float],
+        timeout: Optional[float],
         interactive: bool,
     ) -> wire.Body:
         self._serial += 1
@@ -161,13 +161,13 @@ class Connection:
             self._socket.sendall(data)
         except OSError as error:
             raise ServiceUnavailable(f"lost the system bus: {error}", NO_REPLY) from error
-        return self._reply(method, Deadline(patience), patience)
+        return self._reply(method, Deadline(timeout), timeout)
 
-    def _reply(self, method: contract.Method, deadline: Deadline, patience: Optional[float]) -> wire.Body:
+    def _reply(self, method: contract.Method, deadline: Deadline, timeout: Optional[float]) -> wire.Body:
         while True:
             message = self._receive(deadline)
             if message is None:
-                raise ServiceUnavailable(f"no reply to {method.member} within {patience} seconds", NO_REPLY)
+                raise ServiceUnavailable(f"no reply to {method.member} within {timeout} seconds", NO_REPLY)
             if message.is_signal:
                 self._signals.append(message)
                 continue
@@ -219,7 +219,7 @@ class Connection:
         if len(self._buffer) < wire.PREFIX_BYTES:
             return wire.PREFIX_BYTES
         size = wire.size_of(bytes(self._buffer[: wire.PREFIX_BYTES]))
-        if not wire.PREFIX_BYTES <= size <= wire.MOST_BYTES:
+        if not wire.PREFIX_BYTES <= size <= wire.MAX_BYTES:
             raise OSError(f"invalid message of {size} bytes")
         return size
 
@@ -237,11 +237,11 @@ class Connection:
 
     # Reads at most the rest of this message, so that descriptors of the next one are not mixed in.
     def _read(self, count: int, deadline: Deadline) -> bool:
-        if not self._poll.poll(deadline.milliseconds_left()):
+        if not self._poll.poll(deadline.milliseconds()):
             return False
         data, ancillary, flags, _ = self._socket.recvmsg(
             min(count, _CHUNK_BYTES),
-            socket.CMSG_SPACE(_MOST_DESCRIPTORS * _DESCRIPTOR_BYTES),
+            socket.CMSG_SPACE(_MAX_DESCRIPTORS * _DESCRIPTOR_BYTES),
             getattr(socket, "MSG_CMSG_CLOEXEC", 0x40000000),
         )
         for level, kind, raw in ancillary:

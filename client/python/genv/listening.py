@@ -176,7 +176,7 @@ class Events:
                     raise
                 if signal is None:
                     return None
-                self._hear(signal)
+                self._on_signal(signal)
             return self._ready.popleft()
 
     def close(self) -> None:
@@ -188,7 +188,7 @@ class Events:
         with self._iterating:
             self._connection.close()
 
-    def _hear(self, signal: wire.Message) -> None:
+    def _on_signal(self, signal: wire.Message) -> None:
         if signal.sender == contract.BUS_DRIVER:
             if signal.member == "NameOwnerChanged" and signal.signature == "sss" and signal.body[0] == contract.BUS_NAME:
                 self._change_owner(signal.body[2])

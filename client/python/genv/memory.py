@@ -18,7 +18,7 @@ _UNITS: Dict[str, int] = {
     "gi": 1 << 30,
 }
 _AMOUNT = re.compile(r"([0-9]+)(b|k|m|g|ki|mi|gi)?", re.ASCII | re.IGNORECASE)
-_MOST = (1 << 63) - 1
+_MAX = (1 << 63) - 1
 
 
 def parse(text: str) -> int:
@@ -33,7 +33,7 @@ def parse(text: str) -> int:
             "such as 4g or 512mi"
         )
     amount = int(found.group(1)) * _UNITS[(found.group(2) or "b").lower()]
-    if amount > _MOST:
+    if amount > _MAX:
         raise InvalidArgs(f"invalid amount of memory {text!r}: too large")
     if amount == 0:
         raise InvalidArgs(f"invalid amount of memory {text!r}: expected at least one byte")

@@ -15,8 +15,8 @@ from genv.errors import Error
 
 _FOLDER = ".genv"
 # Longer than any value.
-_LONGEST_BYTES = 256
-_MOST_GPUS = (1 << 32) - 1
+_MAX_BYTES = 256
+_MAX_GPUS = (1 << 32) - 1
 
 
 def home() -> Optional[str]:
@@ -72,8 +72,8 @@ def _read(path: str) -> Optional[str]:
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise _failure(path, "cannot be read", errno.EINVAL)
-        raw = file.read(_LONGEST_BYTES + 1)
-    if len(raw) > _LONGEST_BYTES:
+        raw = file.read(_MAX_BYTES + 1)
+    if len(raw) > _MAX_BYTES:
         raise _failure(path, "cannot be read", errno.EFBIG)
     try:
         return raw.decode().strip(" \t\r\n") or None
@@ -98,7 +98,7 @@ def _write(path: str, value: str) -> None:
 
 
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) <= _MOST_GPUS):
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) <= _MAX_GPUS):
         raise Error(f"invalid number of GPUs {text!r}: expected a whole number such as 2")
     return int(text)
 

@@ -29,9 +29,9 @@ Variant = Tuple[str, Any]
 Options = Dict[str, Variant]
 
 # How long a call that exceeds the service's limits is repeated, and the first pause between calls, in seconds.
-_PATIENCE_WITH_CAPS = 2.0
+_CAPS_TIMEOUT = 2.0
 _FIRST_PAUSE = 0.01
-_LONGEST_PAUSE = 0.2
+_MAX_PAUSE = 0.2
 
 _LARGEST = {"u": (1 << 32) - 1, "t": (1 << 64) - 1}
 
@@ -108,15 +108,15 @@ def change(connection: Connection, path: str, method: contract.Method, *argument
     processes, are repeated after a pause.
     """
     pause = _FIRST_PAUSE
-    until = time.monotonic() + _PATIENCE_WITH_CAPS
+    until = time.monotonic() + _CAPS_TIMEOUT
     while True:
         try:
-            return connection.call(path, method, *arguments, patience=None, interactive=_Interaction.allowed)
+            return connection.call(path, method, *arguments, timeout=None, interactive=_Interaction.allowed)
         except LimitsExceeded:
             if time.monotonic() >= until:
                 raise
         time.sleep(pause * random.uniform(0.5, 1))
-        pause = min(2 * pause, _LONGEST_PAUSE)
+        pause = min(2 * pause, _MAX_PAUSE)
 
 
 def gone(eid: str) -> NoSuchEnvironment:

@@ -48,8 +48,8 @@ def _require_not_failed(connection: Connection, *, only_configuration: bool = Fa
     raise ServiceUnavailable(f"genvd.service has failed: {why}", contract.SPAWN_FAILED)
 
 
-def require_service(connection: Connection, patience: float) -> None:
-    """Starts the service if it is not running, in at most `patience` seconds.
+def require_service(connection: Connection, timeout: float) -> None:
+    """Starts the service if it is not running, in at most `timeout` seconds.
 
     Raises ServiceUnavailable with systemd's reason if the start fails. An invalid configuration does not repair itself,
     and systemd limits the rate of starts, so a unit that failed for this reason is not started again. Without systemd,
@@ -58,11 +58,11 @@ def require_service(connection: Connection, patience: float) -> None:
     if _is_there(connection) or _property(connection, contract.UNIT, "LoadState") != "loaded":
         return
     _require_not_failed(connection, only_configuration=True)
-    until = time.monotonic() + patience
+    until = time.monotonic() + timeout
     while True:
         failure: Optional[ServiceUnavailable] = None
         try:
-            connection.call_bus(contract.START_SERVICE_BY_NAME, contract.BUS_NAME, 0, patience=_BETWEEN_LOOKS)
+            connection.call_bus(contract.START_SERVICE_BY_NAME, contract.BUS_NAME, 0, timeout=_BETWEEN_LOOKS)
             return
         except ServiceUnavailable as error:
             failure = error

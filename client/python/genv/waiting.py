@@ -35,7 +35,7 @@ def seconds(span: Span, what: str) -> int:
     return math.ceil(value)
 
 
-class TimeLeft:
+class RemainingTime:
     """The rest of a timeout, for a call that has to be repeated."""
 
     def __init__(self, span: Optional[Span]) -> None:

@@ -16,7 +16,7 @@ from jeepney.wrappers import DBusAddress, new_method_call
 #: The number of bytes of a message that are needed to know its length.
 PREFIX_BYTES = 16
 #: The maximum size of a message. The system bus carries up to 32 MiB; a snapshot of 10 000 environments has 4 MiB.
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 
 #: The values of a message: a variant is (signature, value), a struct a tuple, a descriptor its number.
 Body = Tuple[Any, ...]

@@ -76,7 +76,7 @@ FleetHost readOldHost(const Host& host, const SshBounds& bounds) {
     const auto isOutside = [](const Snapshot::Process& process) { return !process.environment; };
     auto& processes = read.snapshot.processes;
     if (std::any_of(processes.begin(), processes.end(), isOutside) &&
-        !isRootThere(host, boundsLeft(bounds, began)))
+        !isRootThere(host, remainingBounds(bounds, began)))
         read.unknownProcesses = std::erase_if(processes, isOutside);
     return read;
 }
@@ -122,13 +122,13 @@ FleetHost readFleetHost(const Host& host, const SshBounds& bounds) {
         if (failure.trouble() != Trouble::NoService)
             throw;
     }
-    return readOldHost(host, boundsLeft(bounds, began));
+    return readOldHost(host, remainingBounds(bounds, began));
 }
 
 std::vector<EnforcementAction> outcomeOf(const HostOrders& orders, std::string_view printed) {
     std::vector<EnforcementAction> actions = orders.actions;
     std::vector<EnforcementAction> failed;
-    constexpr std::size_t longestLine = 300;
+    constexpr std::size_t maxLineLength = 300;
     while (!printed.empty()) {
         const std::size_t end = std::min(printed.find('\n'), printed.size());
         const std::string_view line = printed.substr(0, end);
@@ -137,7 +137,7 @@ std::vector<EnforcementAction> outcomeOf(const HostOrders& orders, std::string_v
             continue; // a report of success, which repeats the order
         EnforcementAction action;
         action.kind = nameOf(core::EnforcementAction::Kind::Failed);
-        action.message = core::printable(line.substr(0, longestLine));
+        action.message = core::printable(line.substr(0, maxLineLength));
         action.pid = pidIn(line);
         std::erase_if(actions, [&](const EnforcementAction& ordered) {
             return action.pid && ordered.pid == action.pid;
@@ -166,7 +166,7 @@ std::vector<EnforcementAction> carryOut(const Host& host, Genv genv, const HostO
     const FarOutput output = runThere(host, oldCommand(terminate), orders.report, bounds);
     if (output.status != 0)
         throw commandFailed("genv usage execute", output);
-    return outcomeOf(orders, output.text + '\n' + output.said);
+    return outcomeOf(orders, output.text + '\n' + output.errorText);
 }
 
 } // namespace genv::remote

@@ -210,10 +210,10 @@ HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetR
                 continue;
             const core::Pid pid = ending.process.identity.pid;
             const auto devices = machine.devices().indicesOf(ending.devices);
-            orders.actions.push_back({std::string(nameOf(core::EnforcementAction::Kind::Terminate)),
-                                      rule,
-                                      core::sayTerminating(mood, pid, ending.environment, devices),
-                                      machine.userName(user), pid, ending.environment, devices});
+            orders.actions.push_back(
+                {std::string(nameOf(core::EnforcementAction::Kind::Terminate)), rule,
+                 core::describeTerminating(mood, pid, ending.environment, devices),
+                 machine.userName(user), pid, ending.environment, devices});
             report.terminate(processJson(*processes.at(pid)));
         }
         for (const core::Detachment& detachment : consequences.detachments) {
@@ -222,7 +222,7 @@ HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetR
             detachments.push_back(
                 {std::string(nameOf(core::EnforcementAction::Kind::Detach)),
                  rule,
-                 core::sayDetaching(mood, environment->id, environment->user, index),
+                 core::describeDetaching(mood, environment->id, environment->user, index),
                  environment->user,
                  std::nullopt,
                  environment->id,

@@ -68,7 +68,7 @@ void forEachHost(std::size_t count, std::chrono::milliseconds deadline,
         }
     };
     std::vector<std::jthread> workers;
-    const std::size_t number = std::min(count, mostHostsAtOnce);
+    const std::size_t number = std::min(count, maxConcurrentHosts);
     for (std::size_t worker = 0; worker < number; ++worker)
         workers.emplace_back(run);
     try {

@@ -18,7 +18,7 @@
 namespace genv::remote {
 
 /// The number of hosts that are processed at the same time.
-inline constexpr std::size_t mostHostsAtOnce = 64;
+inline constexpr std::size_t maxConcurrentHosts = 64;
 
 struct GatheringOptions {
     std::chrono::milliseconds deadline{10'000}; ///< of each host, from the start of its work
@@ -41,13 +41,13 @@ void forEachHost(std::size_t count, std::chrono::milliseconds deadline,
                  const std::function<bool(std::size_t)>& done);
 
 /// Queries every host with `ask(host, bounds)` and returns all results, in the order of the hosts.
-/// `told(gathered, answered)` is called with each result on the calling thread; `answered` is the
-/// number of results so far. An exception other than HostFailure becomes a failure of its host.
+/// `onResult(gathered, answered)` is called with each result on the calling thread; `answered` is
+/// the number of results so far. An exception other than HostFailure becomes a failure of its host.
 template <typename Value>
 std::vector<Gathered<Value>>
 gather(const std::vector<Host>& hosts, const GatheringOptions& options,
        const std::function<Value(const Host&, const SshBounds&)>& ask,
-       const std::function<void(const Gathered<Value>&, std::size_t answered)>& told) {
+       const std::function<void(const Gathered<Value>&, std::size_t answered)>& onResult) {
     std::vector<Gathered<Value>> all;
     all.reserve(hosts.size());
     for (const Host& host : hosts)
@@ -66,7 +66,7 @@ gather(const std::vector<Host>& hosts, const GatheringOptions& options,
             }
         },
         [&](std::size_t index) {
-            told(all[index], ++answered);
+            onResult(all[index], ++answered);
             return !(options.stopAtFailure && all[index].failure);
         });
     for (Gathered<Value>& one : all) {

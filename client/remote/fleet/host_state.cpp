@@ -14,10 +14,10 @@ namespace genv::remote {
 namespace {
 
 // Far more devices than any machine has. The list comes from another machine and is not trusted.
-constexpr std::size_t mostDevices = 4096;
-constexpr std::size_t mostEnvironments = 65'536;
+constexpr std::size_t maxDevices = 4096;
+constexpr std::size_t maxEnvironments = 65'536;
 // The service limits ids and names to this length, but genv 1 does not.
-constexpr std::size_t longestText = 256;
+constexpr std::size_t maxTextLength = 256;
 
 // Returns all objects at one moment, in one call. If the service is not running, a call that has no
 // other effect starts it.
@@ -77,11 +77,11 @@ HostState stateOfOld(const Snapshot& snapshot) {
 
 // Shortens a text to the limit of the service, at a character boundary.
 void shorten(std::string& text) {
-    if (text.size() <= longestText)
+    if (text.size() <= maxTextLength)
         return;
     std::string_view rest = text;
     std::size_t kept = 0;
-    while (core::takeCharacter(rest) && text.size() - rest.size() <= longestText)
+    while (core::takeCharacter(rest) && text.size() - rest.size() <= maxTextLength)
         kept = text.size() - rest.size();
     text.resize(kept);
     text += "...";
@@ -93,8 +93,8 @@ void shorten(std::optional<std::string>& text) {
 }
 
 HostState bounded(HostState state) {
-    if (state.devices.size() > mostDevices || state.attachments.size() > mostEnvironments ||
-        state.environments.size() > mostEnvironments)
+    if (state.devices.size() > maxDevices || state.attachments.size() > maxEnvironments ||
+        state.environments.size() > maxEnvironments)
         throw HostFailure(Trouble::Failed, "it lists more than any machine has");
     for (Device& device : state.devices) {
         shorten(device.uuid);
@@ -142,7 +142,7 @@ HostState readHostState(const Host& host, const SshBounds& bounds) {
         if (failure.trouble() != Trouble::NoService)
             throw;
     }
-    return bounded(readOldHostState(host, boundsLeft(bounds, began)));
+    return bounded(readOldHostState(host, remainingBounds(bounds, began)));
 }
 
 } // namespace genv::remote

@@ -15,13 +15,13 @@ HostFailure commandFailed(std::string_view command, const FarOutput& output) {
     if (output.status == noSuchCommand)
         return {Trouble::NoService, "There is no genv",
                 "Install it there, or leave this host out."};
-    const std::string said = lastLine(output.said);
+    const std::string message = lastLine(output.errorText);
     // genvctl exits with this status if there is no service. On a host with both versions, "genv"
     // runs genvctl.
     constexpr int noService = 6;
     return {output.status == noService ? Trouble::NoService : Trouble::Failed,
             fmt::format("\"{}\" failed there with status {}{}{}", command, output.status,
-                        said.empty() ? "" : ": ", said)};
+                        message.empty() ? "" : ": ", message)};
 }
 
 std::string readOldSnapshot(const Host& host, const SshBounds& bounds) {

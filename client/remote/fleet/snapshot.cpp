@@ -23,7 +23,7 @@ using FarJson = nlohmann::json;
 
 // A snapshot has seven levels, and no machine has more than a few million values.
 constexpr std::size_t deepestSnapshot = 12;
-constexpr std::size_t mostValues = 2'000'000;
+constexpr std::size_t maxValues = 2'000'000;
 
 constexpr std::uint32_t largestIndex = 65'535;
 constexpr core::Pid largestPid = 4'194'304;      // PID_MAX_LIMIT
@@ -38,7 +38,7 @@ FarJson parseBounded(std::string_view text) {
     const core::JsonExtent extent = core::extentOf(text);
     if (extent.depth > deepestSnapshot)
         refuseSnapshot("nested too deeply");
-    if (extent.values > mostValues)
+    if (extent.values > maxValues)
         refuseSnapshot("too long");
     try {
         return FarJson::parse(text);
@@ -85,7 +85,7 @@ std::string asText(const FarJson& value, const char* key) {
     if (!value.is_string())
         refuseSnapshot(fmt::format("invalid \"{}\": expected text", key));
     auto text = value.get<std::string>();
-    if (text.empty() || text.size() > longestForeignText)
+    if (text.empty() || text.size() > maxForeignTextLength)
         refuseSnapshot(fmt::format("\"{}\" is empty or too long", key));
     return text;
 }

@@ -21,8 +21,8 @@
 
 namespace genv::remote {
 
-/// A snapshot of one host. Texts are valid UTF-8 of at most longestForeignText bytes. Their content
-/// was chosen by users there and is made safe when it is printed.
+/// A snapshot of one host. Texts are valid UTF-8 of at most maxForeignTextLength bytes. Their
+/// content was chosen by users there and is made safe when it is printed.
 struct Snapshot {
     struct Use {
         core::DeviceIndex device = 0;
@@ -63,7 +63,7 @@ struct Snapshot {
 };
 
 /// The maximum length of an id, name or other text in a snapshot, in bytes.
-inline constexpr std::size_t longestForeignText = 4096;
+inline constexpr std::size_t maxForeignTextLength = 4096;
 
 /// The text is not a valid snapshot. what() contains the reason and is safe to print.
 class InvalidSnapshot : public std::runtime_error {

@@ -17,8 +17,8 @@ namespace {
 /// Writes the input of ssh and reads its output at the same time, so that neither blocks the other.
 class Exchange {
   public:
-    Exchange(SshChild& child, int descriptor, std::string_view input, std::size_t longest)
-        : child_(child), descriptor_(descriptor), input_(input), longest_(longest) {
+    Exchange(SshChild& child, int descriptor, std::string_view input, std::size_t maxSize)
+        : child_(child), descriptor_(descriptor), input_(input), maxSize_(maxSize) {
         fcntl(descriptor_, F_SETFL, O_NONBLOCK);
     }
 
@@ -41,7 +41,7 @@ class Exchange {
             if ((watched[0].revents & POLLOUT) != 0)
                 give();
             if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !take())
-                return text.size() <= longest_;
+                return text.size() <= maxSize_;
         }
     }
 
@@ -65,19 +65,19 @@ class Exchange {
         if (count < 0)
             return errno == EAGAIN || errno == EINTR;
         text.append(part.data(), static_cast<std::size_t>(count));
-        return count > 0 && text.size() <= longest_;
+        return count > 0 && text.size() <= maxSize_;
     }
 
     SshChild& child_;
     int descriptor_;
     std::string_view input_;
-    std::size_t longest_;
+    std::size_t maxSize_;
 };
 
 } // namespace
 
 FarOutput runThere(const Host& host, const std::vector<std::string>& words, std::string_view input,
-                   const SshBounds& bounds, std::size_t longest) {
+                   const SshBounds& bounds, std::size_t maxSize) {
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) < 0)
         throw std::system_error(errno, std::generic_category(), "a socket for ssh");
@@ -85,16 +85,16 @@ FarOutput runThere(const Host& host, const std::vector<std::string>& words, std:
     auto its = std::make_unique<client::Descriptor>(ends[1]);
     SshChild child(quietSsh(host, commandLine(words)), its->get(), its->get(), bounds);
     its.reset();
-    Exchange exchange(child, mine.get(), input, longest);
+    Exchange exchange(child, mine.get(), input, maxSize);
     if (!exchange.run())
         throw HostFailure(Trouble::Failed, fmt::format("\"{}\" printed more than {} KiB there",
-                                                       words.front(), longest >> 10));
+                                                       words.front(), maxSize >> 10));
     FarOutput output;
     output.status = child.wait();
-    output.said = child.messages();
+    output.errorText = child.messages();
     output.text = std::move(exchange.text);
     if (output.status == sshFailed || output.status > 128)
-        throw sshFailure(host, bounds, child, output.said);
+        throw sshFailure(host, bounds, child, output.errorText);
     return output;
 }
 

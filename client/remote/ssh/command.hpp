@@ -14,17 +14,17 @@ namespace genv::remote {
 
 /// The result of a remote command.
 struct FarOutput {
-    int status = 0;   ///< its exit status; 127 if the command is not found
-    std::string text; ///< its standard output, unchanged
-    std::string said; ///< the end of its standard error, unchanged
+    int status = 0;        ///< its exit status; 127 if the command is not found
+    std::string text;      ///< its standard output, unchanged
+    std::string errorText; ///< the end of its standard error, unchanged
 };
 
-inline constexpr std::size_t longestFarOutput = std::size_t{16} << 20;
+inline constexpr std::size_t maxFarOutputSize = std::size_t{16} << 20;
 
 /// Runs a command on a host, with `input` as its standard input. Throws HostFailure if ssh fails,
-/// the deadline expires, or the output is longer than `longest` bytes. A command that fails is not
+/// the deadline expires, or the output is longer than `maxSize` bytes. A command that fails is not
 /// a failure of the host.
 FarOutput runThere(const Host& host, const std::vector<std::string>& words, std::string_view input,
-                   const SshBounds& bounds, std::size_t longest = longestFarOutput);
+                   const SshBounds& bounds, std::size_t maxSize = maxFarOutputSize);
 
 } // namespace genv::remote

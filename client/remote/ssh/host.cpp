@@ -13,16 +13,16 @@ namespace genv::remote {
 
 namespace {
 
-constexpr std::size_t longestPart = 255; ///< the maximum length of a DNS name
-constexpr std::size_t longestFile = std::size_t{1} << 20;
-constexpr std::size_t mostHosts = 4096;
+constexpr std::size_t maxPartLength = 255; ///< the maximum length of a DNS name
+constexpr std::size_t maxFileSize = std::size_t{1} << 20;
+constexpr std::size_t maxHosts = 4096;
 
 constexpr std::string_view alphanumeric =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 // Whether ssh takes the word literally, in every shell and after every option.
 bool isPlain(std::string_view text, std::string_view others) {
-    return !text.empty() && text.size() <= longestPart && text.front() != '-' &&
+    return !text.empty() && text.size() <= maxPartLength && text.front() != '-' &&
            std::all_of(text.begin(), text.end(), [&](char c) {
                return alphanumeric.find(c) != std::string_view::npos ||
                       others.find(c) != std::string_view::npos;
@@ -52,8 +52,8 @@ std::string_view trimmed(std::string_view text) {
 void add(std::vector<Host>& hosts, Host host) {
     if (std::find(hosts.begin(), hosts.end(), host) != hosts.end())
         return;
-    if (hosts.size() == mostHosts)
-        throw InvalidHost(fmt::format("more than {} hosts are named", mostHosts));
+    if (hosts.size() == maxHosts)
+        throw InvalidHost(fmt::format("more than {} hosts are named", maxHosts));
     hosts.push_back(std::move(host));
 }
 
@@ -107,11 +107,11 @@ std::vector<Host> readHosts(std::string_view text) {
 
 std::vector<Host> readHostFile(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    std::string text(longestFile + 1, '\0');
+    std::string text(maxFileSize + 1, '\0');
     if (!file.read(text.data(), static_cast<std::streamsize>(text.size())) && !file.eof())
         throw InvalidHost(fmt::format("{} cannot be read", core::printable(path)));
     text.resize(static_cast<std::size_t>(file.gcount()));
-    if (text.size() > longestFile)
+    if (text.size() > maxFileSize)
         throw InvalidHost(fmt::format("{} is longer than 1 MiB", core::printable(path)));
     std::vector<Host> hosts;
     std::string_view rest = text;

@@ -54,19 +54,19 @@ HostFailure sshFailure(const Host& host, const SshBounds& bounds, const SshChild
                 fmt::format("no answer within {:g} s",
                             std::chrono::duration<double>(*bounds.deadline).count()),
                 "\"genvctl remote --timeout\" gives it more time."};
-    std::string said = lastLine(messages);
-    if (said.empty())
-        said = "the connection has ended";
-    if (contains(said, "Permission denied"))
-        return {Trouble::Unreachable, said,
+    std::string message = lastLine(messages);
+    if (message.empty())
+        message = "the connection has ended";
+    if (contains(message, "Permission denied"))
+        return {Trouble::Unreachable, message,
                 fmt::format("ssh asks for no password here. Give the host a key with \"ssh-copy-id "
                             "{}\", or load yours with ssh-add.",
                             host.name)};
-    if (contains(said, "Host key verification failed"))
+    if (contains(message, "Host key verification failed"))
         return {
-            Trouble::Unreachable, said,
+            Trouble::Unreachable, message,
             fmt::format("Connect once with \"ssh {}\" to see its key and accept it.", host.name)};
-    return {Trouble::Unreachable, said};
+    return {Trouble::Unreachable, message};
 }
 
 Session::Session(Host host, SshBounds bounds) : host_(std::move(host)), bounds_(bounds) {}
@@ -133,9 +133,10 @@ HostFailure Session::explain(SshChild& child) {
     const int status = child.wait();
     if (status == sshFailed || status > 128)
         return sshFailure(host_, bounds_, child, child.messages());
-    const std::string said = lastLine(child.messages());
-    return {Trouble::NoService, fmt::format("its bus cannot be reached: {}",
-                                            said.empty() ? "systemd-stdio-bridge ended" : said)};
+    const std::string message = lastLine(child.messages());
+    return {Trouble::NoService,
+            fmt::format("its bus cannot be reached: {}",
+                        message.empty() ? "systemd-stdio-bridge ended" : message)};
 }
 
 } // namespace genv::remote

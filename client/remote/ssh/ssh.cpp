@@ -29,8 +29,8 @@ namespace genv::remote {
 
 namespace {
 
-constexpr std::size_t longestMessages = 4096;
-constexpr std::size_t longestLine = 300;
+constexpr std::size_t maxMessagesSize = 4096;
+constexpr std::size_t maxLineLength = 300;
 constexpr int signalled = 128;
 
 std::vector<std::string> ssh(const Host& host, std::vector<std::string> options,
@@ -244,14 +244,14 @@ void Cancellation::remove(int pidfd) {
     pidfds_.erase(pidfd);
 }
 
-SshBounds boundsLeft(const SshBounds& bounds, std::chrono::steady_clock::time_point began) {
-    SshBounds left = bounds;
+SshBounds remainingBounds(const SshBounds& bounds, std::chrono::steady_clock::time_point began) {
+    SshBounds remaining = bounds;
     if (bounds.deadline) {
         const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(
             std::chrono::steady_clock::now() - began);
-        left.deadline = std::max(*bounds.deadline - passed, std::chrono::milliseconds{1});
+        remaining.deadline = std::max(*bounds.deadline - passed, std::chrono::milliseconds{1});
     }
-    return left;
+    return remaining;
 }
 
 SshChild::SshChild(const std::vector<std::string>& words, int input, int output,
@@ -343,8 +343,8 @@ void SshChild::drain() {
         if (count <= 0)
             return;
         messages_.append(part.data(), static_cast<std::size_t>(count));
-        if (messages_.size() > longestMessages)
-            messages_.erase(0, messages_.size() - longestMessages);
+        if (messages_.size() > maxMessagesSize)
+            messages_.erase(0, messages_.size() - maxMessagesSize);
     }
 }
 
@@ -357,7 +357,7 @@ std::string lastLine(std::string_view text) {
     if (const std::size_t end = text.rfind('\n'); end != std::string_view::npos)
         text.remove_prefix(end + 1);
     text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
-    return core::printable(text.substr(0, longestLine));
+    return core::printable(text.substr(0, maxLineLength));
 }
 
 } // namespace genv::remote

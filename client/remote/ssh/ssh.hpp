@@ -61,7 +61,7 @@ struct SshBounds {
 };
 
 /// Returns the rest of the bounds for a second ssh, if the first one began at `began`.
-SshBounds boundsLeft(const SshBounds& bounds, std::chrono::steady_clock::time_point began);
+SshBounds remainingBounds(const SshBounds& bounds, std::chrono::steady_clock::time_point began);
 
 /// A running ssh. The last 4 KiB of its standard error are kept. For use by the thread that created
 /// it: ssh ends when this object is destroyed or when that thread ends. It has no terminal, so

@@ -237,8 +237,9 @@ std::string Client::property(const std::string& path, const char* interface, con
     }
 }
 
-Slot Client::listen(const std::string& match, std::function<void(sd_bus_message*)> heard) {
-    listeners_.push_back(std::make_unique<std::function<void(sd_bus_message*)>>(std::move(heard)));
+Slot Client::listen(const std::string& match, std::function<void(sd_bus_message*)> handler) {
+    listeners_.push_back(
+        std::make_unique<std::function<void(sd_bus_message*)>>(std::move(handler)));
     sd_bus_slot* slot = nullptr;
     requireGood(sd_bus_add_match(
                     bus_.get(), &slot, match.c_str(),

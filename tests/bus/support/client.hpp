@@ -96,7 +96,8 @@ class Client {
     std::string property(const std::string& path, const char* interface, const char* name);
 
     /// Passes signals that match to a callback from now on. process() calls the callback.
-    [[nodiscard]] Slot listen(const std::string& match, std::function<void(sd_bus_message*)> heard);
+    [[nodiscard]] Slot listen(const std::string& match,
+                              std::function<void(sd_bus_message*)> handler);
     /// Processes messages until the condition holds. Fails after 30 s.
     void processUntil(const std::function<bool()>& condition, const char* what);
 

@@ -84,11 +84,11 @@ std::map<std::uint32_t, std::string> holdersOf(Client& client) {
     return held;
 }
 
-Told::Told(Client& client)
+RecordedSignals::RecordedSignals(Client& client)
     : slot_(client.listen("type='signal',interface='dev.genv.Manager'",
-                          [this](sd_bus_message* message) { hear(message); })) {}
+                          [this](sd_bus_message* message) { onSignal(message); })) {}
 
-const Told::Notice* Told::notice(const std::string& kind) const {
+const RecordedSignals::Notice* RecordedSignals::notice(const std::string& kind) const {
     for (const Notice& notice : notices) {
         if (notice.kind == kind)
             return &notice;
@@ -96,7 +96,7 @@ const Told::Notice* Told::notice(const std::string& kind) const {
     return nullptr;
 }
 
-void Told::hear(sd_bus_message* message) {
+void RecordedSignals::onSignal(sd_bus_message* message) {
     const std::string member = sd_bus_message_get_member(message);
     const char* environment = nullptr;
     if (member == "QueueChanged") {

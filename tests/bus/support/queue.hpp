@@ -29,9 +29,9 @@ std::vector<std::string> waitingIn(Client& client);
 std::map<std::uint32_t, std::string> holdersOf(Client& client);
 
 /// Records the signals to environments and their owners.
-class Told {
+class RecordedSignals {
   public:
-    explicit Told(Client& client);
+    explicit RecordedSignals(Client& client);
 
     /// The reasons in Detached signals, as "ENVIRONMENT DEVICE REASON".
     std::vector<std::string> detached;
@@ -49,7 +49,7 @@ class Told {
     int queueChanges = 0;
 
   private:
-    void hear(sd_bus_message* message);
+    void onSignal(sd_bus_message* message);
     Slot slot_;
 };
 

@@ -55,7 +55,7 @@ class TestThreads:
     def test_a_cap_of_the_service_is_an_exception(self, world):
         assert world.run("alice", """
             from genv import service
-            service._PATIENCE_WITH_CAPS = 0.1
+            service._CAPS_TIMEOUT = 0.1
             children = []
             reading, writing = os.pipe()
             for _ in range(64):

@@ -171,13 +171,13 @@ class TestTimes:
     def test_what_is_left_is_never_nothing(self, monkeypatch):
         now = [100.0]
         monkeypatch.setattr(waiting.time, "monotonic", lambda: now[0])
-        left = waiting.TimeLeft(10)
+        left = waiting.RemainingTime(10)
         assert left.put_into({"wait": ("b", True)}) == {"wait": ("b", True), "timeout": ("t", 10)}
         now[0] = 104.5
         assert left.put_into({})["timeout"] == ("t", 6)
         now[0] = 200.0
         assert left.put_into({})["timeout"] == ("t", 1)
-        assert waiting.TimeLeft(None).put_into({}) == {}
+        assert waiting.RemainingTime(None).put_into({}) == {}
 
 
 class TestMessages:

@@ -43,8 +43,7 @@ class GenvNvml : public NvmlTest {
     std::string readLine() const {
         std::string line;
         for (char c = 0; c != '\n'; line += c) {
-            if (!service::becomesReadable(own_.get(),
-                                          std::chrono::steady_clock::now() + patience)) {
+            if (!service::becomesReadable(own_.get(), std::chrono::steady_clock::now() + timeout)) {
                 ADD_FAILURE() << "neither a line nor the end";
                 break;
             }
@@ -71,7 +70,7 @@ TEST_F(GenvNvml, AnswersUntilItsInputEndsAndExitsWell) {
         ASSERT_TRUE(line.ends_with('\n'));
         EXPECT_EQ(service::decodeAnswer(line).first, number);
     }
-    EXPECT_EQ(helper.reap(patience), "exited with status 0");
+    EXPECT_EQ(helper.reap(timeout), "exited with status 0");
 }
 
 TEST_F(GenvNvml, SaysOnceOnStandardErrorWhyAGpuDoesNotWork) {
@@ -82,7 +81,7 @@ TEST_F(GenvNvml, SaysOnceOnStandardErrorWhyAGpuDoesNotWork) {
     service::ChildProcess helper = start({fmt::format("--gpu-folder={}", folder().string())});
     write("{\"sample\":1}\n{\"sample\":2}\n");
     endInput();
-    EXPECT_EQ(helper.reap(patience), "exited with status 0");
+    EXPECT_EQ(helper.reap(timeout), "exited with status 0");
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
               "genv-nvml: GPU 1 does not work: gone\\x1b[0m (NVML error 15)\n");
 }
@@ -92,7 +91,7 @@ TEST_F(GenvNvml, ARequestThatIsNoneEndsIt) {
                                        std::string("{\"sample\":-1}\n"), std::string(1000, ' ')}) {
         service::ChildProcess helper = start();
         write(request);
-        EXPECT_EQ(helper.reap(patience), "exited with status 1") << request;
+        EXPECT_EQ(helper.reap(timeout), "exited with status 1") << request;
     }
 }
 
@@ -104,12 +103,12 @@ TEST_F(GenvNvml, ItsTimeLimitIsThatOfAnAnswerAndEndsWhatHangs) {
     EXPECT_EQ(helper.reap(std::chrono::seconds{4}), std::nullopt) << "it may wait for ever";
     become({{"faults", {{"*", "hang"}}}});
     write("{\"sample\":2}\n");
-    EXPECT_EQ(helper.reap(patience), "ended by signal 9 (Killed)");
+    EXPECT_EQ(helper.reap(timeout), "ended by signal 9 (Killed)");
 }
 
 TEST_F(GenvNvml, DoesNotStartForAParentThatIsGone) {
     service::ChildProcess helper = start({"--parent=1"});
-    EXPECT_EQ(helper.reap(patience), "exited with status 1");
+    EXPECT_EQ(helper.reap(timeout), "exited with status 1");
 }
 
 TEST_F(GenvNvml, DiesWithItsParentThoughItHangsInTheDriver) {
@@ -119,7 +118,7 @@ TEST_F(GenvNvml, DiesWithItsParentThoughItHangsInTheDriver) {
     if (parent == 0) {
         service::ChildProcess helper = start({fmt::format("--parent={}", ::getpid())});
         for (;;)
-            helper.reap(patience);
+            helper.reap(timeout);
     }
     closeOtherEnd();
     write("{\"sample\":1}\n");

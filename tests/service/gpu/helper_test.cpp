@@ -36,7 +36,7 @@ class Helper : public NvmlTest {
         const fs::path path = folder() / "helper";
         std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
         fs::permissions(path, fs::perms::owner_all);
-        return {path, {}, patience, patience};
+        return {path, {}, timeout, timeout};
     }
 
     /// Returns the error of a sample from a helper that answers any request with this command's

@@ -109,8 +109,8 @@ service::NvmlSettings NvmlTest::settings() const {
     return {GENV_NVML,
             {fmt::format("--gpu-folder={}", (folder_ / "gpus").string()),
              fmt::format("--proc={}", (folder_ / "proc").string())},
-            patience,
-            patience};
+            timeout,
+            timeout};
 }
 
 service::NvmlSettings NvmlTest::hastySettings() const {

@@ -17,7 +17,7 @@ namespace genv::tests {
 using nlohmann::json;
 
 /// Long enough for a busy machine: the time limit of tests in which nothing hangs.
-inline constexpr std::chrono::seconds patience{50};
+inline constexpr std::chrono::seconds timeout{50};
 
 /// Returns the UUID of the fake GPU with this number.
 std::string gpuUuid(unsigned number);

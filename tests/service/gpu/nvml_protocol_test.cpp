@@ -74,7 +74,7 @@ TEST(NvmlProtocol, KnowsAddressesOnThePciBus) {
 
 TEST(NvmlProtocol, RequestsAndFailuresArriveAsTheyWereSent) {
     EXPECT_EQ(decodeRequest(encodeRequest(9'000'000'000)), 9'000'000'000U);
-    EXPECT_LT(encodeRequest(~0ULL >> 1U).size(), longestRequest);
+    EXPECT_LT(encodeRequest(~0ULL >> 1U).size(), maxRequestSize);
     EXPECT_EQ(
         std::get<NvmlNoDriver>(decodeAnswer(encodeAnswer(1, NvmlNoDriver{"none"})).second).reason,
         "none");
@@ -99,7 +99,7 @@ TEST(NvmlProtocol, WhatIsNoAnswerIsRefused) {
           "{\"sample\":1,\"no_driver\":\"\\u202e\"}"})
         EXPECT_THROW(decodeAnswer(line), ProtocolError) << line;
     EXPECT_THROW(
-        decodeAnswer(json{{"sample", 1}, {"error", std::string(longestText + 1, 'x')}}.dump()),
+        decodeAnswer(json{{"sample", 1}, {"error", std::string(maxTextLength + 1, 'x')}}.dump()),
         ProtocolError);
 }
 
@@ -113,7 +113,7 @@ TEST(NvmlProtocol, AnyMemberThatIsMissingMisplacedOrOutOfRangeIsRefused) {
     };
     change("/more", 1);
     change("/gpus", 1); // a device is on GPU 1
-    change("/gpus", mostDevices + 1);
+    change("/gpus", maxDevices + 1);
     change("/devices", json::object());
     change("/devices/0", nullptr);
     change("/devices/0/gpu", nullptr);
@@ -184,7 +184,7 @@ TEST(NvmlProtocol, DepthAndLengthOfListsAreBounded) {
     }
     json many = json::parse(encodeAnswer(7, fullReport()));
     many["failed"] = json::array();
-    for (std::size_t i = 0; i <= mostDevices; ++i)
+    for (std::size_t i = 0; i <= maxDevices; ++i)
         many["failed"].push_back({{"gpu", 0}, {"lost", true}});
     expectRefused(many.dump(), "too many");
 }

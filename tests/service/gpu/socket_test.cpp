@@ -61,7 +61,7 @@ class SocketUnit {
         thread_.join();
         // All clients have disconnected, so the helpers end by themselves.
         for (service::ChildProcess& helper : helpers_)
-            EXPECT_TRUE(helper.reap(patience));
+            EXPECT_TRUE(helper.reap(timeout));
     }
 
     /// Returns the number of helpers that it has started.
@@ -76,7 +76,7 @@ class SocketUnit {
             const std::lock_guard lock(mutex_);
             helper = &helpers_.at(number);
         }
-        return helper->reap(patience).value_or("has not ended");
+        return helper->reap(timeout).value_or("has not ended");
     }
     void kill(std::size_t number) {
         const std::lock_guard lock(mutex_);
@@ -125,9 +125,9 @@ class HelperSocket : public NvmlTest {
         return {timeLimit, fmt::format("--gpu-folder={}", (folder() / "gpus").string())};
     }
     [[nodiscard]] service::NvmlSettings
-    client(std::chrono::milliseconds answerTime = patience) const {
+    client(std::chrono::milliseconds answerTime = timeout) const {
         service::NvmlSettings settings;
-        settings.firstAnswerTime = patience;
+        settings.firstAnswerTime = timeout;
         settings.answerTime = answerTime;
         settings.socket = path();
         settings.connectionInterval = std::chrono::milliseconds{0};

@@ -79,7 +79,7 @@ std::string whyNoGate() {
     }
 }
 
-bool kernelTellsTheProcess() {
+bool kernelReportsProcess() {
     utsname kernel{};
     int version = 0;
     int minor = 0;

@@ -22,7 +22,7 @@ namespace genv::tests {
 /// Returns why this machine does not permit tests of the gate; empty if it does.
 std::string whyNoGate();
 /// Returns whether refusals contain the PID and the name of the process: since Linux 6.1.
-bool kernelTellsTheProcess();
+bool kernelReportsProcess();
 /// Returns whether this process has the machine's initial PID namespace, so that it uses the same
 /// PIDs as the gate.
 bool isInFirstPidNamespace();

@@ -169,7 +169,7 @@ TEST_F(Gate, CountsRefusalsWithTheLastProcess) {
     EXPECT_GT(refusal->last, 0U);
     EXPECT_LE(refusal->last, static_cast<std::uint64_t>(now.tv_sec + 1) * 1'000'000'000);
     EXPECT_FALSE(refusalOf(bob, gpu));
-    if (!tests::kernelTellsTheProcess())
+    if (!tests::kernelReportsProcess())
         return;
     // The kernel reports the machine's PID, which a process in a PID namespace does not know.
     if (tests::isInFirstPidNamespace()) {

@@ -254,13 +254,13 @@ class LoaderProgram : public LoaderTest {
             "--control-group={4} {5} 2>&1",
             machine_->folder().string(), before, GENV_TEST_ISOLATION, pins, group, options);
         FILE* pipe = ::popen(command.c_str(), "r");
-        std::string said;
+        std::string output;
         for (int c = 0; (c = std::fgetc(pipe)) != EOF;)
-            said += static_cast<char>(c);
+            output += static_cast<char>(c);
         const int status = ::pclose(pipe);
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, said};
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, output};
     }
-    using Said = std::pair<int, std::string>;
+    using Outcome = std::pair<int, std::string>;
 };
 
 // Inheritable capabilities are dropped as well, which a child of a container's init may have.
@@ -272,23 +272,26 @@ constexpr const char* withoutSystemCall = GENV_TEST_WITHOUT_BPF " system-call";
 TEST_F(LoaderProgram, DoesWhatTheConfigurationSays) {
     configure("[Isolation]\nIsolation=user\n");
     EXPECT_EQ(run(),
-              Said(0, "genv-isolation: Isolation=user: installed the gate, which refuses GPUs to "
+              Outcome(0,
+                      "genv-isolation: Isolation=user: installed the gate, which refuses GPUs to "
                       "users who do not hold them\n"));
     EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
     configure("[Isolation]\nIsolation=watch\n");
     EXPECT_EQ(
         run(),
-        Said(0,
-             "genv-isolation: Isolation=watch: replaced the gate, which watches who opens GPUs\n"));
+        Outcome(
+            0,
+            "genv-isolation: Isolation=watch: replaced the gate, which watches who opens GPUs\n"));
     EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
     EXPECT_EQ(gates_->refusals().size(), 1U);
     configure("[Isolation]\nIsolation=none\n");
     EXPECT_EQ(
         run(),
-        Said(0,
-             "genv-isolation: Isolation=none: removed the gate; every user can open every GPU\n"));
+        Outcome(
+            0,
+            "genv-isolation: Isolation=none: removed the gate; every user can open every GPU\n"));
     EXPECT_NE(gates_->absence(), "");
-    EXPECT_EQ(run(), Said(0, ""));
+    EXPECT_EQ(run(), Outcome(0, ""));
 }
 
 TEST_F(LoaderProgram, LeavesWhatIsInForceIfTheConfigurationIsWrong) {
@@ -298,35 +301,39 @@ TEST_F(LoaderProgram, LeavesWhatIsInForceIfTheConfigurationIsWrong) {
                               ":2: Isolation: invalid mode \"yes\": expected none, watch or user\n";
     EXPECT_EQ(
         run(),
-        Said(78, error + "genv-isolation: GPUs are not isolated: every user can open every GPU\n"));
+        Outcome(78,
+                error + "genv-isolation: GPUs are not isolated: every user can open every GPU\n"));
     loader().putUp(plan());
     EXPECT_EQ(
         run(),
-        Said(78,
-             error +
-                 "genv-isolation: the previous gate stays, and refuses users without a grant\n"));
+        Outcome(
+            78,
+            error +
+                "genv-isolation: the previous gate stays, and refuses users without a grant\n"));
     EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
 }
 
 TEST_F(LoaderProgram, SaysWhatItLacksInAContainer) {
     configure("[Isolation]\nIsolation=user\n");
-    const auto [status, said] = run(withoutCapabilities);
+    const auto [status, output] = run(withoutCapabilities);
     EXPECT_EQ(status, 1);
-    EXPECT_EQ(said,
+    EXPECT_EQ(output,
               "genv-isolation: cannot make the map genv_majors: Operation not permitted; this "
               "needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, which root lacks in a "
               "container\ngenv-isolation: GPUs are not isolated: every user can open every GPU\n");
     loader().putUp(plan());
-    const auto [again, saidThen] = run(withoutCapabilities);
+    const auto [again, secondOutput] = run(withoutCapabilities);
     EXPECT_EQ(again, 1);
-    EXPECT_NE(saidThen.find("the previous gate stays, and refuses"), std::string::npos) << saidThen;
+    EXPECT_NE(secondOutput.find("the previous gate stays, and refuses"), std::string::npos)
+        << secondOutput;
     EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
 }
 
 TEST_F(LoaderProgram, FailsOnAKernelWithoutTheProgramType) {
     configure("[Isolation]\nIsolation=user\n");
     EXPECT_EQ(run(withoutProgramType),
-              Said(1, "genv-isolation: cannot load the program: Invalid argument; the kernel may "
+              Outcome(1,
+                      "genv-isolation: cannot load the program: Invalid argument; the kernel may "
                       "have been built without CONFIG_CGROUP_BPF, or be older than 5.10\n"
                       "genv-isolation: GPUs are not isolated: every user can open every GPU\n"));
     EXPECT_NE(gates_->absence(), "");
@@ -337,10 +344,10 @@ TEST_F(LoaderProgram, FailsOnAKernelWithoutBpf) {
     configure("[Isolation]\nIsolation=user\n");
     EXPECT_EQ(
         run(withoutSystemCall),
-        Said(1, "genv-isolation: cannot open " + (machine_->pins() / "majors").string() +
-                    ": Function not implemented; the kernel was built without "
-                    "CONFIG_BPF_SYSCALL\n"
-                    "genv-isolation: GPUs are not isolated: every user can open every GPU\n"));
+        Outcome(1, "genv-isolation: cannot open " + (machine_->pins() / "majors").string() +
+                       ": Function not implemented; the kernel was built without "
+                       "CONFIG_BPF_SYSCALL\n"
+                       "genv-isolation: GPUs are not isolated: every user can open every GPU\n"));
     EXPECT_NE(gates_->absence(), "");
 }
 
@@ -349,11 +356,11 @@ TEST_F(LoaderProgram, ChangesNothingIfTheProgramDoesNotLoad) {
     former.majors = {gpuMajor, 196};
     loader().putUp(former);
     configure("[Isolation]\nIsolation=user\nIsolationExempt=root\n");
-    const auto [status, said] = run(withoutProgramType);
+    const auto [status, output] = run(withoutProgramType);
     EXPECT_EQ(status, 1);
-    EXPECT_NE(said.find("genv-isolation: the previous gate stays, and only watches\n"),
+    EXPECT_NE(output.find("genv-isolation: the previous gate stays, and only watches\n"),
               std::string::npos)
-        << said;
+        << output;
     EXPECT_EQ(gates_->mode(), GateMode::Watch);
     EXPECT_TRUE(gates_->guard(196));
     std::vector<IdentityBlock> blocks =
@@ -370,27 +377,28 @@ TEST_F(LoaderProgram, SaysThatThereIsNoBpfFileSystem) {
     const std::string parent = (machine_->folder() / "nodes").string();
     EXPECT_EQ(
         run("", "", parent + "/genv"),
-        Said(1, "genv-isolation: no BPF file system on " + parent +
+        Outcome(1,
+                "genv-isolation: no BPF file system on " + parent +
                     ": mount one (mount -t bpf bpf " + parent +
                     ")\ngenv-isolation: GPUs are not isolated: every user can open every GPU\n"));
 }
 
 TEST_F(LoaderProgram, SaysThatThereIsNoSuchControlGroup) {
     configure("[Isolation]\nIsolation=user\n");
-    const auto [status, said] = run("", "", "", "/proc/nowhere");
+    const auto [status, output] = run("", "", "", "/proc/nowhere");
     EXPECT_EQ(status, 1);
-    EXPECT_NE(said.find("cannot open the control group /proc/nowhere: No such file or directory"),
+    EXPECT_NE(output.find("cannot open the control group /proc/nowhere: No such file or directory"),
               std::string::npos)
-        << said;
+        << output;
 }
 
 TEST_F(LoaderProgram, WarnsOfUnknownUsersAndExemptsNobodyForThem) {
     configure("[Isolation]\nIsolation=user\nIsolationExempt=no-such-user-here\n");
-    const auto [status, said] = run();
+    const auto [status, output] = run();
     EXPECT_EQ(status, 0);
-    EXPECT_TRUE(said.starts_with("genv-isolation: IsolationExempt: unknown user "
-                                 "\"no-such-user-here\": the name exempts nobody\n"))
-        << said;
+    EXPECT_TRUE(output.starts_with("genv-isolation: IsolationExempt: unknown user "
+                                   "\"no-such-user-here\": the name exempts nobody\n"))
+        << output;
     EXPECT_EQ(machine_->open(gpu, 999), Opening::Refused);
 }
 
@@ -399,18 +407,18 @@ TEST_F(LoaderProgram, SaysThatTheGateStaysOpenThatAPersonOpened) {
     loader().putUp(plan());
     gates_->setSuspended(true);
     gates_->setMode(GateMode::Open);
-    const auto [status, said] = run();
+    const auto [status, output] = run();
     EXPECT_EQ(status, 0);
-    EXPECT_NE(said.find("suspended it until the next boot"), std::string::npos) << said;
+    EXPECT_NE(output.find("suspended it until the next boot"), std::string::npos) << output;
 }
 
 TEST_F(LoaderProgram, TakesTheGateAwayWhateverTheConfigurationSays) {
     configure("[Isolation]\nIsolation=yes\n");
-    EXPECT_EQ(run("", "--remove"), Said(0, ""));
+    EXPECT_EQ(run("", "--remove"), Outcome(0, ""));
     loader().putUp(plan());
     EXPECT_EQ(
         run(withoutCapabilities, "--remove"),
-        Said(0, "genv-isolation: --remove: removed the gate; every user can open every GPU\n"));
+        Outcome(0, "genv-isolation: --remove: removed the gate; every user can open every GPU\n"));
     EXPECT_FALSE(std::filesystem::exists(machine_->pins()));
 }
 

@@ -196,7 +196,7 @@ def attach(
         options["lifetime"] = service.variant("t", waiting.seconds(lifetime, "lifetime"), "lifetime")
     if wait:
         options["wait"] = ("b", True)
-    left = waiting.TimeLeft(timeout)
+    left = waiting.RemainingTime(timeout)
     with Connection() as connection:
         activation.current(connection, active_eid)
 

@@ -74,7 +74,7 @@ const std::map<std::string, std::pair<const char*, ProcessField>>& processFields
 }
 
 template <typename Fields>
-bool knows(const Fields& fields, const CsvOptions& options) {
+bool areValid(const Fields& fields, const CsvOptions& options) {
     for (const std::string& field : options.fields) {
         if (fields.count(field) == 0) {
             fmt::print("Field \"{}\" is not a valid field to query.\n\n", field);
@@ -123,7 +123,7 @@ void printList(const Machine& machine) {
 }
 
 bool printGpuCsv(const Machine& machine, const CsvOptions& options) {
-    if (!knows(gpuFields(), options))
+    if (!areValid(gpuFields(), options))
         return false;
     printHeader(gpuFields(), options);
     for (const Gpu& gpu : machine.gpus)
@@ -132,7 +132,7 @@ bool printGpuCsv(const Machine& machine, const CsvOptions& options) {
 }
 
 bool printProcessCsv(const Machine& machine, const CsvOptions& options) {
-    if (!knows(processFields(), options))
+    if (!areValid(processFields(), options))
         return false;
     printHeader(processFields(), options);
     for (const Gpu& gpu : machine.gpus) {

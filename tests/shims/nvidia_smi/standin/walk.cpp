@@ -113,12 +113,12 @@ void add(Gpu& gpu, const nvml::ProcessV2& process, const char* type) {
                              id(process.gpuInstanceId), id(process.computeInstanceId)});
 }
 
-constexpr unsigned mostProcesses = 128;
+constexpr unsigned maxProcesses = 128;
 
 void addFromTable(Gpu& gpu, Handle device, const fake_nvml::ExportTable& table) {
     for (const auto& [kind, type] :
          {std::pair{"compute", "C"}, {"graphics", "G"}, {"mps", "M+C"}}) {
-        std::array<nvml::ProcessV2, mostProcesses> list{};
+        std::array<nvml::ProcessV2, maxProcesses> list{};
         unsigned count = list.size();
         if (table.processes(device, kind, &count, list.data()) != Return::Success)
             continue;
@@ -131,7 +131,7 @@ void addFromSymbols(Gpu& gpu, Handle device) {
     for (const auto& [kind, type] :
          {std::pair{"Compute", "C"}, {"Graphics", "G"}, {"MPSCompute", "M+C"}}) {
         const std::string name = fmt::format("nvmlDeviceGet{}RunningProcesses", kind);
-        std::array<nvml::ProcessV2, mostProcesses> list{};
+        std::array<nvml::ProcessV2, maxProcesses> list{};
         unsigned count = list.size();
         const Return result = callFirst({(name + "_v3").c_str(), (name + "_v2").c_str()}, device,
                                         &count, list.data());
@@ -139,7 +139,7 @@ void addFromSymbols(Gpu& gpu, Handle device) {
             add(gpu, list.at(i), type);
         if (result != Return::FunctionNotFound)
             continue;
-        std::array<nvml::ProcessV1, mostProcesses> first{};
+        std::array<nvml::ProcessV1, maxProcesses> first{};
         count = first.size();
         if (callFirst({name.c_str()}, device, &count, first.data()) != Return::Success)
             continue;
