@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/error.hpp"
+#include "core/reason.hpp"
 #include "policy/question.hpp"
 
 #include <optional>
@@ -14,8 +15,8 @@ namespace genv::dbus {
 /// A refused call.
 struct Refusal {
     const policy::MethodRow& method;
-    std::string connection;          ///< unique name of the caller
-    std::optional<core::Uid> caller; ///< unset: the bus was not asked, or did not reply
+    std::string connection;            ///< unique name of the caller
+    std::optional<core::Actor> caller; ///< unset: the bus was not asked, or did not reply
     core::ErrorCode code;
     const char* error = "";                ///< D-Bus name of the error
     std::string message;                   ///< text for the caller, with foreign text escaped

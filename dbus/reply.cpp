@@ -21,7 +21,7 @@ Refusal describeRefusal(const policy::MethodRow& method, const std::string& conn
 Refusal describeRefusal(const Call& call, const core::Error& error, const std::string& fault) {
     Refusal refusal = describeRefusal(call.method, call.caller.busName, error, fault);
     if (!call.caller.busName.empty())
-        refusal.caller = call.caller.uid;
+        refusal.caller = call.caller.actor();
     refusal.target = call.target;
     refusal.missing = call.missing;
     return refusal;

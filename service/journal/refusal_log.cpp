@@ -16,8 +16,11 @@ bool isForbidden(core::ErrorCode code) {
 }
 
 std::string sender(const dbus::Refusal& refusal) {
-    return refusal.caller ? fmt::format("uid {} ({})", *refusal.caller, refusal.connection)
-                          : refusal.connection;
+    if (!refusal.caller)
+        return refusal.connection;
+    const core::Actor& caller = *refusal.caller;
+    return fmt::format("uid {} ({}){}", caller.uid, refusal.connection,
+                       caller.login ? fmt::format(", logged in as uid {}", *caller.login) : "");
 }
 
 std::string lineOf(const dbus::Refusal& refusal) {
@@ -94,10 +97,11 @@ void RefusalLog::record(const dbus::Refusal& refusal) {
     records_.push(std::move(record), owner, refusal.caller);
 }
 
-bool RefusalLog::isOneTooMany(const std::optional<core::Uid>& caller) {
+bool RefusalLog::isOneTooMany(const std::optional<core::Actor>& caller) {
     if (!timer_)
         timer_ = scheduler_.after(window, [this] { endWindow(); });
-    return ++counts_[caller] > maxPerWindow;
+    const auto uid = caller ? std::optional(caller->uid) : std::nullopt;
+    return ++counts_[uid] > maxPerWindow;
 }
 
 void RefusalLog::endWindow() {

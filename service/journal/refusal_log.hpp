@@ -44,7 +44,7 @@ class RefusalLog : public dbus::Refusals {
     void onDisconnected(const std::string& connection);
 
   private:
-    [[nodiscard]] bool isOneTooMany(const std::optional<core::Uid>& caller);
+    [[nodiscard]] bool isOneTooMany(const std::optional<core::Actor>& caller);
     void endWindow();
     void record(const dbus::Refusal& refusal);
     void hold(const dbus::Refusal& refusal);

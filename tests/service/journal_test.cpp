@@ -177,7 +177,7 @@ TEST_F(JournalQueue, AsksForNoNamesWhereOnlyLinesAreWritten) {
 
 class JournalRefusals : public LedgerTest {
   protected:
-    void refuse(std::optional<core::Uid> caller, core::ErrorCode code,
+    void refuse(std::optional<core::Actor> caller, core::ErrorCode code,
                 const policy::Target& target = {}) {
         refusals.refused({policy::rowOf("dev.genv.Manager", "Enforce"), ":1.5", caller, code,
                           "some.Error", "why", target, policy::Action::Enforce});
@@ -225,6 +225,24 @@ TEST_F(JournalRefusals, NameWhatTheyAreAboutWhereThatIsKnown) {
     EXPECT_EQ(valueOf(record, field::action), "dev.genv.manager.enforce");
     EXPECT_EQ(valueOf(record, field::error), "some.Error");
     EXPECT_EQ(valueOf(sink.records[1], field::environment), "(none)");
+}
+
+TEST_F(JournalRefusals, OfRootNameWhoLoggedIn) {
+    users.add(alice, "alice");
+    users.add(root, "root");
+    refuse(core::Actor{root, alice}, core::ErrorCode::LimitsExceeded);
+    refuse(root, core::ErrorCode::LimitsExceeded);
+    ASSERT_EQ(sink.records.size(), 2U);
+    EXPECT_EQ(valueOf(sink.records[0], field::callerUid), "0");
+    EXPECT_EQ(valueOf(sink.records[0], field::callerLogin), "1001");
+    EXPECT_EQ(valueOf(sink.records[0], field::callerLoginUser), "alice");
+    EXPECT_EQ(sink.records[0].line(),
+              "refused dev.genv.Manager.Enforce from root (0) (:1.5), logged in as alice (1001): "
+              "some.Error: why");
+    EXPECT_EQ(valueOf(sink.records[1], field::callerLogin), "(none)");
+    refuse(core::Actor{root, alice}, core::ErrorCode::NoSuchDevice);
+    EXPECT_EQ(log.lines, LineList{"refused dev.genv.Manager.Enforce from uid 0 (:1.5), logged in "
+                                  "as uid 1001: some.Error: why"});
 }
 
 TEST_F(JournalRefusals, ForWantOfAPasswordAreRecordsUnlessTheCallIsMadeAgain) {

@@ -90,6 +90,15 @@ std::string_view lastPart(std::string_view name) {
     return name.substr(name.find_last_of('.') + 1);
 }
 
+// Returns the name of the user who caused the event: "bob", or "root (bob)" for bob as root.
+std::string callerName(const DetailedEvent& event) {
+    std::string name = event.callerUser.value_or(std::to_string(*event.caller));
+    if (event.callerLogin)
+        name += fmt::format(" ({})",
+                            event.callerLoginUser.value_or(std::to_string(*event.callerLogin)));
+    return name;
+}
+
 // Returns the user who caused the event, unless it is the affected user. Events that no user
 // requested were caused by the service itself.
 std::string actorText(const DetailedEvent& event) {
@@ -98,11 +107,7 @@ std::string actorText(const DetailedEvent& event) {
     const bool isAskedFor = !event.reason || *event.reason == "admin" || *event.reason == "user";
     if (*event.caller == 0 && (!isAskedFor || !event.callerUser))
         return "";
-    std::string name = event.callerUser.value_or(std::to_string(*event.caller));
-    if (event.callerLogin)
-        name += fmt::format(" ({})",
-                            event.callerLoginUser.value_or(std::to_string(*event.callerLogin)));
-    return "by " + name;
+    return "by " + callerName(event);
 }
 
 // Returns the fields that add information to the kind of the event.
@@ -143,7 +148,10 @@ std::string refusalText(const DetailedEvent& event) {
     std::vector<std::string> parts;
     if (event.method)
         parts.emplace_back(lastPart(*event.method));
-    if (std::string actor = actorText(event); !actor.empty())
+    std::string actor = actorText(event);
+    if (actor.empty() && event.caller && event.callerLogin)
+        actor = "by " + callerName(event); // the column USER has only "root"
+    if (!actor.empty())
         parts.push_back(std::move(actor));
     return parts.empty() ? std::string(message)
                          : fmt::format("{}: {}", joined(parts, " "), message);
