@@ -47,6 +47,7 @@ constexpr std::array rules{
     Rule{field::action, "action", Form::Word},
     Rule{field::error, "error", Form::Word},
     Rule{field::pid, "pid", Form::Numbers, "pids"},
+    Rule{field::command, "command", Form::Word},
     Rule{field::isolation, "isolation", Form::Word},
     Rule{field::rule, "rule", Form::Word},
     Rule{field::health, "health", Form::Word},

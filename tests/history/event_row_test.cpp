@@ -61,6 +61,8 @@ TEST(EventRow, HasEachFieldOfTheContractByItsNameAndType) {
             {service::journal::field::action, "a", "action", std::string("a")},
             {service::journal::field::error, "e", "error", std::string("e")},
             {service::journal::field::pid, "4711", "pid", std::uint32_t{4711}},
+            {service::journal::field::command, "python3", "command", std::string("python3")},
+            {service::journal::field::isolation, "user", "isolation", std::string("user")},
             {service::journal::field::rule, "env-memory", "rule", std::string("env-memory")},
             {service::journal::field::health, "xid-79", "health", std::string("xid-79")},
             {service::journal::field::count, "2", "count", std::uint32_t{2}},
