@@ -2,6 +2,7 @@
 // genvd: reads its directories from the environment variables that systemd sets, and runs the
 // service until it is asked to stop.
 #include "core/command_line/help_formatter.hpp"
+#include "core/command_line/parsing.hpp"
 #include "core/error.hpp"
 #include "service/gpu/nvml_gpus.hpp"
 #include "service/gpu/simulated_gpus.hpp"
@@ -159,9 +160,11 @@ int main(int argc, char** argv) {
     pid_t reader = 0;
     app.add_option("--read-processes", reader, "Read /proc for this process, which is the parent")
         ->group(""); // internal: genvd starts itself with this
-    app.footer("Exit status:\n  0   Success\n  1   Failure\n  78  Invalid configuration\n\n"
+    app.footer("Exit status:\n  0   Success\n  1   Failure\n  2   Usage error\n  78  Invalid "
+               "configuration\n\n"
                "Examples:\n  # Check a changed configuration\n  genvd --check genvd.conf.new");
-    CLI11_PARSE(app, argc, argv);
+    if (const auto status = core::exitAfterParsing(app, argc, argv))
+        return *status;
     if (checked)
         return checkConfiguration(*checked);
     if (reader != 0)

@@ -9,11 +9,11 @@
 #include "client/genvctl/completion/completion_values.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/help/examples.hpp"
-#include "client/genvctl/help/usage_error.hpp"
 #include "client/genvctl/shell/genv1.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "core/command_line/help_formatter.hpp"
+#include "core/command_line/usage_error.hpp"
 #include "core/error.hpp"
 
 #include <CLI/CLI.hpp>
@@ -197,7 +197,7 @@ void parse(CLI::App& app, const std::vector<std::string>& words) {
     } catch (const CLI::Success&) {
         throw;
     } catch (const CLI::ParseError& error) {
-        throw usageFailure(app, error);
+        throw core::usageError(app, error);
     }
 }
 
@@ -281,6 +281,8 @@ int run(int count, char** arguments) {
         return static_cast<int>(ExitStatus::Ok);
     } catch (const CLI::Success& answer) {
         return app.exit(answer);
+    } catch (const core::UsageError& error) {
+        return finish({ExitStatus::Usage, error.what(), error.hint()});
     } catch (const Failure& failure) {
         return finish(failure);
     } catch (const Error& error) {

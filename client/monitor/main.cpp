@@ -2,6 +2,7 @@
 // genv-monitor: exports the state of the service in Prometheus' format, for this machine or for
 // other hosts over SSH. It always answers the network as an unprivileged user. The threads of the
 // web server see only finished samples, and one thread talks to each machine.
+#include "client/descriptor.hpp"
 #include "client/monitor/config_files.hpp"
 #include "client/monitor/exchange.hpp"
 #include "client/monitor/hosts.hpp"
@@ -10,9 +11,9 @@
 #include "client/monitor/server.hpp"
 #include "client/monitor/watch.hpp"
 #include "client/remote/ssh/ssh.hpp"
+#include "core/command_line/parsing.hpp"
 #include "core/text.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
 #include <prometheus/text_serializer.h>
@@ -48,16 +49,6 @@ std::string toText(const std::vector<prometheus::MetricFamily>& metrics) {
 
 Time now() {
     return std::chrono::time_point_cast<Time::duration>(std::chrono::system_clock::now());
-}
-
-// A closed standard descriptor could be reused by a socket, and messages would be written to it.
-void guardStandardDescriptors() {
-    int descriptor = 0;
-    do {
-        descriptor = open("/dev/null", O_RDWR | O_CLOEXEC);
-    } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
-    if (descriptor > STDERR_FILENO)
-        close(descriptor);
 }
 
 // Returns the address at which this machine reaches a server that listens on all addresses.
@@ -188,15 +179,15 @@ void run(const Options& options) {
 
 int main(int count, char** arguments) {
     using namespace genv::monitor;
-    guardStandardDescriptors();
+    genv::client::openStandardDescriptors();
     try {
         const Options options = parseOptions(count, arguments);
         if (!options.isAboutItself)
             run(options);
         return EXIT_SUCCESS;
-    } catch (const UsageError& error) {
-        fmt::print(stderr, "genv-monitor: {}\n", error.what());
-        return 2;
+    } catch (const genv::core::UsageError& error) {
+        genv::core::complain("genv-monitor", error);
+        return genv::core::usageStatus;
     } catch (const HostEnded& error) {
         fmt::print(stderr, "genv-monitor: {}\n", error.what());
         return 6; // the status of genvctl for a host that cannot be reached

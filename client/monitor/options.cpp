@@ -2,7 +2,7 @@
 #include "client/monitor/options.hpp"
 
 #include "core/command_line/help_formatter.hpp"
-#include "core/text.hpp"
+#include "core/command_line/parsing.hpp"
 
 #include <CLI/CLI.hpp>
 #include <arpa/inet.h>
@@ -24,8 +24,7 @@ Number number(const char* option, const std::string& text, Number least, Number 
     const char* end = text.data() + text.size();
     const auto [last, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc{} || last != end || value < least || value > max)
-        throw UsageError(fmt::format("invalid {} \"{}\": expected {}-{}", option,
-                                     core::escaped(text), least, max));
+        core::refuseValue(option, text, fmt::format("{}-{}", least, max));
     return value;
 }
 
@@ -35,9 +34,7 @@ std::string address(std::string text) {
     std::array<unsigned char, sizeof(in6_addr)> parsed{};
     if (inet_pton(AF_INET, text.c_str(), parsed.data()) != 1 &&
         inet_pton(AF_INET6, text.c_str(), parsed.data()) != 1)
-        throw UsageError(fmt::format(
-            "invalid --listen \"{}\": expected an IPv4 or IPv6 address, such as 127.0.0.1 or ::1",
-            core::escaped(text)));
+        core::refuseValue("--listen", text, "an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
     return text;
 }
 
@@ -61,7 +58,7 @@ std::filesystem::path defaultFolder() {
             home = user->pw_dir;
     }
     if (!home)
-        throw UsageError("no home folder; choose a folder with --config-dir");
+        throw core::UsageError("you have no home folder", "Name a folder with --config-dir.");
     return *home / ".local/state/genv/metrics";
 }
 
@@ -75,16 +72,16 @@ void addHost(std::vector<remote::Host>& hosts, const std::string& text) {
         const std::string label = host.label();
         for (const remote::Host& other : hosts) {
             if (other.label() == label)
-                throw UsageError(fmt::format("duplicate host \"{}\" in --host", label));
+                throw CLI::ValidationError(fmt::format("--host: \"{}\" is named twice", label));
         }
         hosts.push_back(std::move(host));
     } catch (const remote::InvalidHost& error) {
-        throw UsageError(fmt::format("--host: {}", error.what()));
+        throw CLI::ValidationError(fmt::format("--host: {}", error.what()));
     }
     if (hosts.size() > maxHosts)
-        throw UsageError(fmt::format(
-            "too many hosts in --host: expected at most {}; start another exporter for the rest",
-            maxHosts));
+        throw core::UsageError(
+            fmt::format("too many hosts for --host: expected {} at most", maxHosts),
+            "Start another exporter for the rest.");
 }
 
 void define(CLI::App& app, Options& options) {
@@ -145,23 +142,9 @@ Options parseOptions(int count, char** arguments) {
     app.formatter(core::helpFormatter());
     app.set_help_flag("-h,--help", "Print this help");
     define(app, options);
-    try {
-        app.parse(count, arguments);
-    } catch (const CLI::CallForHelp&) {
-        fmt::print("{}", app.help());
+    if (const auto text = core::parseCommandLine(app, count, arguments)) {
+        fmt::print("{}", *text);
         options.isAboutItself = true;
-    } catch (const CLI::Success& answer) {
-        fmt::print("{}\n", answer.what());
-        options.isAboutItself = true;
-    } catch (const CLI::ExtrasError&) {
-        const std::string extra = app.remaining().front();
-        throw UsageError(
-            fmt::format("{} \"{}\"; \"genv-monitor --help\" lists its options",
-                        extra.starts_with('-') ? "unknown option" : "unexpected argument",
-                        core::escaped(extra)));
-    } catch (const CLI::ParseError& error) {
-        throw UsageError(
-            fmt::format("{}; \"genv-monitor --help\" lists its options", error.what()));
     }
     if (options.configFolder.empty() && !options.isAboutItself)
         options.configFolder = defaultFolder();

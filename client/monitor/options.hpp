@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -28,13 +27,7 @@ struct Options {
     bool isAboutItself = false; ///< --help or --version has been printed
 };
 
-/// The command line is invalid. what() contains the reason.
-class UsageError : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
-
-/// Throws UsageError.
+/// Throws core::UsageError.
 Options parseOptions(int count, char** arguments);
 
 } // namespace genv::monitor

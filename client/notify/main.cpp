@@ -7,6 +7,7 @@
 #include "client/notify/service_link.hpp"
 #include "client/notify/terminal.hpp"
 #include "core/command_line/help_formatter.hpp"
+#include "core/command_line/parsing.hpp"
 #include "core/text.hpp"
 #include "genv/error.hpp"
 
@@ -30,7 +31,6 @@ namespace genv::notify {
 namespace {
 
 constexpr std::chrono::milliseconds burst{250};
-constexpr int statusUsage = 2;
 constexpr int statusNoService = 6;
 
 core::WallTime now() {
@@ -155,23 +155,7 @@ std::optional<int> readOptions(int count, char** arguments, bool& onTerminal) {
                "Exit status:\n  0  Success\n  1  Failure\n  2  Usage error\n  6  No system bus\n\n"
                "Examples:\n  # Print messages in this terminal\n  genv-notify --terminal\n"
                "  # Start it with each desktop session\n  systemctl --user enable genv-notify");
-    try {
-        app.parse(count, arguments);
-        return std::nullopt;
-    } catch (const CLI::CallForHelp&) {
-        return writeOut(app.help()) ? EXIT_SUCCESS : EXIT_FAILURE;
-    } catch (const CLI::Success& answer) {
-        return writeOut(std::string(answer.what()) + '\n') ? EXIT_SUCCESS : EXIT_FAILURE;
-    } catch (const CLI::ExtrasError&) {
-        const std::string extra = app.remaining().front();
-        std::fprintf(stderr, "genv-notify: %s \"%s\"\n",
-                     extra.starts_with('-') ? "unknown option" : "unexpected argument",
-                     core::escaped(extra).c_str());
-    } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "genv-notify: %s\n", error.what());
-    }
-    std::fputs("\"genv-notify --help\" shows the options.\n", stderr);
-    return statusUsage;
+    return core::exitAfterParsing(app, count, arguments);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-top: shows who uses which GPU, live on a terminal or once elsewhere. "genvctl top" is this.
+#include "client/descriptor.hpp"
 #include "client/genvctl/cluster/choice.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/terminal/json.hpp"
@@ -8,8 +9,8 @@
 #include "client/top/collector.hpp"
 #include "client/top/output.hpp"
 #include "client/top/text.hpp"
+#include "core/command_line/parsing.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <langinfo.h>
 #include <sys/ioctl.h>
@@ -31,15 +32,6 @@ constexpr std::size_t pipeColumns = 120;
 std::string_view variable(const char* name) {
     const char* value = std::getenv(name);
     return value == nullptr ? "" : value;
-}
-
-void guardStandardDescriptors() {
-    int descriptor = 0;
-    do {
-        descriptor = open("/dev/null", O_RDWR | O_CLOEXEC);
-    } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
-    if (descriptor > STDERR_FILENO)
-        close(descriptor);
 }
 
 Charset charsetOfLocale() {
@@ -131,12 +123,15 @@ int finish(const ctl::Failure& failure) {
 
 int main(int count, char** arguments) {
     using namespace genv::top;
-    guardStandardDescriptors();
+    genv::client::openStandardDescriptors();
     try {
         const Options options = parseOptions(count, arguments);
         if (!options.isAboutItself)
             run(options);
         return EXIT_SUCCESS;
+    } catch (const genv::core::UsageError& error) {
+        genv::core::complain("genv-top", error);
+        return genv::core::usageStatus;
     } catch (const genv::ctl::Failure& failure) {
         return finish(failure);
     } catch (const std::exception& error) {

@@ -1,84 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/top/options.hpp"
 
-#include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "client/top/option_table.hpp"
 #include "core/command_line/help_formatter.hpp"
-#include "core/text.hpp"
+#include "core/command_line/parsing.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace genv::top {
 
 namespace {
 
 constexpr std::uint32_t highestIndex = 65535;
-constexpr const char* helpHint = "\"genvctl top --help\" lists the options.";
 
-ctl::Failure usage(const std::string& what) {
-    return {ctl::ExitStatus::Usage, what, helpHint};
-}
-
-void define(CLI::App& app, Options& options) {
-    app.add_flag(onceOption.name, options.isOnce, onceOption.help);
-    app.add_flag(readOnlyOption.name, options.isReadOnly, readOnlyOption.help);
-    app.add_option_function<std::string>(
-           gpuOption.name, [&](const std::string& text) { options.gpus = readIndices(text); },
-           gpuOption.help)
-        ->type_name(gpuOption.argument);
-    app.add_option_function<std::string>(
-           "-H,--host",
-           [&](const std::string& text) {
-               try {
-                   options.host = remote::readHost(text);
-               } catch (const remote::InvalidHost& error) {
-                   throw usage(fmt::format("-H: {}", error.what()));
-               }
-           },
-           "Talk to the service of another machine, over SSH")
-        ->type_name("[USER@]HOST[:PORT]");
-    app.add_option("--cluster", options.cluster, "Show the GPUs of a Slurm cluster: slurm or none")
-        ->check(CLI::IsMember({"slurm", "none"}).description(""))
-        ->type_name("WHICH");
-    app.add_flag_callback(
-        "--no-ask-password", [&] { options.mayAskPassword = false; }, "Never ask for a password");
-    app.set_version_flag("--version", "genv-top " GENV_VERSION, "Print the version");
-    app.footer("See genv-top(1). \"genvctl top\" starts this program.");
-}
-
-void parse(CLI::App& app, Options& options, int count, char** arguments) {
-    try {
-        app.parse(count, arguments);
-    } catch (const CLI::CallForHelp&) {
-        fmt::print("{}", app.help());
-        options.isAboutItself = true;
-    } catch (const CLI::Success& answer) {
-        fmt::print("{}\n", answer.what());
-        options.isAboutItself = true;
-    } catch (const CLI::ExtrasError&) {
-        const std::string extra = app.remaining().front();
-        throw usage(fmt::format("{} \"{}\"",
-                                extra.starts_with('-') ? "unknown option" : "unexpected argument",
-                                core::escaped(extra)));
-    } catch (const CLI::ParseError& error) {
-        throw usage(error.what());
-    }
-}
-
-} // namespace
-
+// Reads indices and ranges of them with commas between: "0-3,7".
 std::vector<std::uint32_t> readIndices(std::string_view text) {
     std::vector<std::uint32_t> indices;
     const auto number = [&](std::string_view word) {
         const auto value = ctl::parseNumber(word);
         if (!value || *value > highestIndex)
-            throw usage(
-                fmt::format("invalid GPUs \"{}\": expected indices and ranges, such as 0-3,7",
-                            core::escaped(text)));
+            core::refuseValue("--gpu", text, "indices and ranges, such as 0-3,7");
         return *value;
     };
     for (std::size_t begin = 0; begin <= text.size();) {
@@ -95,21 +43,53 @@ std::vector<std::uint32_t> readIndices(std::string_view text) {
     return indices;
 }
 
+void define(CLI::App& app, Options& options) {
+    app.add_flag(onceOption.name, options.isOnce, onceOption.help);
+    app.add_flag(readOnlyOption.name, options.isReadOnly, readOnlyOption.help);
+    app.add_option_function<std::string>(
+           gpuOption.name, [&](const std::string& text) { options.gpus = readIndices(text); },
+           gpuOption.help)
+        ->type_name(gpuOption.argument);
+    app.add_option_function<std::string>(
+           "-H,--host",
+           [&](const std::string& text) {
+               try {
+                   options.host = remote::readHost(text);
+               } catch (const remote::InvalidHost& error) {
+                   throw CLI::ValidationError(fmt::format("-H: {}", error.what()));
+               }
+           },
+           "Talk to the service of another machine, over SSH")
+        ->type_name("[USER@]HOST[:PORT]");
+    app.add_option("--cluster", options.cluster, "Show the GPUs of a Slurm cluster: slurm or none")
+        ->check(CLI::IsMember({"slurm", "none"}).description(""))
+        ->type_name("WHICH");
+    app.add_flag_callback(
+        "--no-ask-password", [&] { options.mayAskPassword = false; }, "Never ask for a password");
+    app.set_version_flag("--version", "genv-top " GENV_VERSION, "Print the version");
+    app.footer("See genv-top(1). \"genvctl top\" starts this program.");
+}
+
+} // namespace
+
 Options parseOptions(int count, char** arguments) {
     Options options;
     std::string json = "off";
-    CLI::App app("Show who uses which GPU, live", "genv-top");
+    CLI::App app("Show who uses which GPU, live", "genvctl top"); // as users start it
     app.formatter(core::helpFormatter());
     app.add_flag("--json{short}", json, "Print JSON: short, pretty or off")
         ->check(CLI::IsMember({"short", "pretty", "off"}).description(""))
         ->type_name("HOW");
     define(app, options);
-    parse(app, options, count, arguments);
+    if (const auto text = core::parseCommandLine(app, count, arguments)) {
+        fmt::print("{}", *text);
+        options.isAboutItself = true;
+    }
     if (json != "off")
         options.json = json == "pretty" ? Options::Json::Pretty : Options::Json::Short;
     if (options.host && options.cluster == "slurm")
-        throw ctl::Failure(ctl::ExitStatus::Usage, "--cluster cannot be combined with --host",
-                           "Leave --host out: Slurm knows all nodes.");
+        throw core::UsageError("--cluster cannot be combined with --host",
+                               "Leave --host out: Slurm knows all nodes.");
     return options;
 }
 

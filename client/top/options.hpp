@@ -25,10 +25,7 @@ struct Options {
     bool isAboutItself = false; ///< --help or --version has been answered
 };
 
-/// Throws ctl::Failure(Usage).
+/// Throws core::UsageError.
 Options parseOptions(int count, char** arguments);
-
-/// Reads indices and ranges of them with commas between: "0-3,7". Throws ctl::Failure(Usage).
-std::vector<std::uint32_t> readIndices(std::string_view text);
 
 } // namespace genv::top

@@ -4,6 +4,7 @@
 // standard output (nvml_protocol.hpp) until its input ends or its parent dies. If started by
 // systemd, which does not know the deadlines, the process enforces its own time limit.
 #include "core/command_line/help_formatter.hpp"
+#include "core/command_line/parsing.hpp"
 #include "core/descriptor.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 #include "service/gpu/nvml_sampler.hpp"
@@ -149,7 +150,8 @@ int main(int argc, char** argv) {
     app.add_option("--time-limit", seconds, "End with SIGKILL if an answer takes longer")
         ->type_name("SECONDS")
         ->check(CLI::Range(1U, 3600U).description(""));
-    CLI11_PARSE(app, argc, argv);
+    if (const auto status = genv::core::exitAfterParsing(app, argc, argv))
+        return *status;
     try {
         if (parent != 0)
             dieWithParent(parent);

@@ -2,6 +2,7 @@
 // genv-isolation: sets up the kernel gate for GPU device nodes according to genvd.conf, and exits.
 // The gate remains in place after that.
 #include "core/command_line/help_formatter.hpp"
+#include "core/command_line/parsing.hpp"
 #include "core/error.hpp"
 #include "core/ports/log.hpp"
 #include "core/text.hpp"
@@ -198,9 +199,11 @@ int main(int argc, char** argv) {
     app.add_option("--control-group", options.controlGroup,
                    "Check processes of this control group [default: all]")
         ->type_name("FOLDER");
-    app.footer("Exit status:\n  0   Success\n  1   Failure\n  78  Invalid configuration\n\n"
+    app.footer("Exit status:\n  0   Success\n  1   Failure\n  2   Usage error\n  78  Invalid "
+               "configuration\n\n"
                "Examples:\n  # Remove the gate\n  genv-isolation --remove");
-    CLI11_PARSE(app, argc, argv);
+    if (const auto status = core::exitAfterParsing(app, argc, argv))
+        return *status;
     ::umask(077);
     return run(options);
 }

@@ -3,6 +3,7 @@
 // standard input, writes one line to standard output (slurm_protocol.hpp), and exits. Reads the
 // folder of Slurm's programs from genvd.conf here, so that genvd passes no path.
 #include "core/command_line/help_formatter.hpp"
+#include "core/command_line/parsing.hpp"
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "service/posix/wait.hpp"
@@ -104,7 +105,8 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1U, 3600U).description(""))
         ->type_name("SECONDS")
         ->capture_default_str();
-    CLI11_PARSE(app, argc, argv);
+    if (const auto status = core::exitAfterParsing(app, argc, argv))
+        return *status;
     bounds.deadline = std::chrono::seconds{seconds};
     ::signal(SIGPIPE, SIG_IGN);
     // This also ends a process that hangs for any other reason, such as a remote file system.

@@ -4,7 +4,7 @@
 #include "client/genvctl/command_line.hpp"
 #include "client/genvctl/completion/completion.hpp"
 #include "client/genvctl/help/examples.hpp"
-#include "client/genvctl/help/usage_error.hpp"
+#include "core/command_line/usage_error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
@@ -42,9 +42,8 @@ std::vector<std::string> wordsOf(std::string_view line) {
 std::string rejection(const std::vector<std::string>& words) {
     try {
         parseOnly(words);
-    } catch (const Failure& failure) {
-        EXPECT_EQ(failure.status(), ExitStatus::Usage);
-        return std::string(failure.what()) + "\n" + failure.hint();
+    } catch (const core::UsageError& error) {
+        return std::string(error.what()) + "\n" + error.hint();
     }
     return "";
 }

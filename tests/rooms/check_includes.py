@@ -40,9 +40,9 @@ rooms = {
 
 # Additional single headers that a folder or a file may include.
 exceptions = {
-    # All programs share the layout of --help, and core is the folder that all may include. The file is a library of its
-    # own, which core does not link.
-    "core/command_line/help_formatter.cpp": {"CLI/CLI.hpp"},
+    # All programs share the layout of --help and the form of usage errors, and core is the folder that all may include.
+    # The folder is a library of its own, which core does not link.
+    "core/command_line": {"CLI/CLI.hpp"},
     # One class owns descriptors in all areas, and core is the folder that all may include.
     "core/descriptor.hpp": {"unistd.h"},
     # The callers of NVML and its replacements share NVIDIA's ABI, which must be written down only once. The header

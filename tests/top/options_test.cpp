@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/common/exit_status.hpp"
 #include "client/top/options.hpp"
+#include "core/command_line/usage_error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,9 +19,8 @@ Options parsed(std::vector<std::string> words) {
 std::string refusal(const std::vector<std::string>& words) {
     try {
         parsed(words);
-    } catch (const ctl::Failure& failure) {
-        EXPECT_EQ(failure.status(), ctl::ExitStatus::Usage);
-        return failure.what();
+    } catch (const core::UsageError& error) {
+        return error.what();
     }
     return "accepted";
 }
@@ -41,9 +40,13 @@ TEST(TopOptions, AreRead) {
 
 TEST(TopOptions, WrongOnesAreRefused) {
     for (const char* gpus : {"x", "1-", "-1", "1,,2", "1-99999", "1-2-3"})
-        EXPECT_EQ(refusal({std::string("--gpu=") + gpus}).substr(0, 12), "invalid GPUs") << gpus;
-    EXPECT_EQ(refusal({"--frob"}), "unknown option \"--frob\"");
-    EXPECT_EQ(refusal({"word"}), "unexpected argument \"word\"");
+        EXPECT_EQ(refusal({std::string("--gpu=") + gpus}),
+                  "invalid value \"" + std::string(gpus) +
+                      "\" for --gpu: expected indices and ranges, such as 0-3,7");
+    EXPECT_EQ(refusal({"--frob"}), "unknown option \"--frob\" for \"genvctl top\"");
+    EXPECT_EQ(refusal({"word"}), "unexpected argument \"word\" for \"genvctl top\"");
+    EXPECT_EQ(refusal({"--json=yaml"}),
+              "invalid value \"yaml\" for --json: expected short, pretty or off");
     EXPECT_EQ(refusal({"--host=-x"}).substr(0, 3), "-H:");
     EXPECT_NE(refusal({"--host=a", "--cluster=slurm"}).find("--cluster"), std::string::npos);
 }

@@ -2,8 +2,8 @@
 // help: prints the help of a command, as its --help does.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
-#include "client/genvctl/help/usage_error.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
+#include "core/command_line/usage_error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ void printHelp(const CLI::App& app, const std::vector<std::string>& words) {
     for (const std::string& word : words) {
         const CLI::App* next = commandNamed(*command, word);
         if (next == nullptr)
-            throw unknownCommand(word, path);
+            throw core::unknownCommand(word, path);
         command = next;
         path += ' ' + word;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/help/usage_error.hpp"
+#include "core/command_line/usage_error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace genv::ctl {
+namespace genv::core {
 
 namespace {
 
@@ -18,6 +18,10 @@ std::string namedCommand(const CLI::App& app) {
     for (const CLI::App* command : app.get_subcommands())
         (name += ' ') += namedCommand(*command);
     return name;
+}
+
+bool hasCommands(const CLI::App& app) {
+    return !app.get_subcommands([](const CLI::App*) { return true; }).empty();
 }
 
 std::string unexpectedWord(const CLI::App& app, const std::string& command) {
@@ -84,22 +88,27 @@ std::string reworded(const std::string& message) {
 
 } // namespace
 
-Failure unknownCommand(const std::string& word, const std::string& parent) {
-    return {ExitStatus::Usage, fmt::format("unknown command \"{}\" for \"{}\"", word, parent),
+UsageError unknownCommand(const std::string& word, const std::string& parent) {
+    return {fmt::format("unknown command \"{}\" for \"{}\"", word, parent),
             fmt::format("See \"{} --help\" for the commands.", parent)};
 }
 
-Failure usageFailure(const CLI::App& app, const CLI::ParseError& error) {
+UsageError usageError(const CLI::App& app, const CLI::ParseError& error) {
     const std::string command = namedCommand(app);
     const std::string hint = fmt::format("See \"{} --help\".", command);
     if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr)
-        return {ExitStatus::Usage, reworded(error.what()), hint};
+        return {reworded(error.what()), hint};
     const std::vector<std::string> extras = app.remaining(true);
-    const bool isCommand =
-        app.get_subcommands().empty() && !extras.empty() && !extras.front().starts_with('-');
+    const bool isCommand = hasCommands(app) && app.get_subcommands().empty() && !extras.empty() &&
+                           !extras.front().starts_with('-');
     if (isCommand)
         return unknownCommand(extras.front(), command);
-    return {ExitStatus::Usage, unexpectedWord(app, command), hint};
+    return {unexpectedWord(app, command), hint};
 }
 
-} // namespace genv::ctl
+void refuseValue(std::string_view option, std::string_view value, std::string_view expected) {
+    throw CLI::ValidationError(
+        fmt::format("invalid value \"{}\" for {}: expected {}", value, option, expected));
+}
+
+} // namespace genv::core
