@@ -82,4 +82,12 @@ Line textCell(const Column& column, std::string_view text, Style style, Charset 
     return {{fitted(text, column.width, charset, column.align), style}};
 }
 
+Line titleOf(const std::vector<Column>& columns, Charset charset) {
+    std::vector<Line> cells;
+    cells.reserve(columns.size());
+    for (const Column& column : columns)
+        cells.push_back(textCell(column, column.title, style::bold, charset));
+    return joinCells(columns, std::move(cells));
+}
+
 } // namespace genv::top

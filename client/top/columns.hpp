@@ -27,5 +27,7 @@ void fitColumns(std::vector<Column>& columns, std::size_t width);
 Line joinCells(const std::vector<Column>& columns, std::vector<Line> cells);
 /// A cell of text in one style in its column's width.
 Line textCell(const Column& column, std::string_view text, Style style, Charset charset);
+/// The line with the titles of the columns.
+Line titleOf(const std::vector<Column>& columns, Charset charset);
 
 } // namespace genv::top

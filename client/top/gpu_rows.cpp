@@ -120,11 +120,7 @@ GpuTable::GpuTable(const Frame& frame, const View& view, const Choice& choice, s
 }
 
 Line GpuTable::title() const {
-    std::vector<Line> cells;
-    cells.reserve(columns_.size());
-    for (const Column& column : columns_)
-        cells.push_back(textCell(column, column.title, style::bold, charset_));
-    return joinCells(columns_, std::move(cells));
+    return titleOf(columns_, charset_);
 }
 
 Line GpuTable::row(const Gpu& gpu) const {

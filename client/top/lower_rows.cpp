@@ -10,14 +10,6 @@ namespace genv::top {
 
 namespace {
 
-Line titleOf(const std::vector<Column>& columns, Charset charset) {
-    std::vector<Line> cells;
-    cells.reserve(columns.size());
-    for (const Column& column : columns)
-        cells.push_back(textCell(column, column.title, style::bold, charset));
-    return joinCells(columns, std::move(cells));
-}
-
 // The texts and styles of a row's cells, as they come.
 class Cells {
   public:
@@ -46,12 +38,14 @@ std::string environmentText(const Frame& frame, const std::string& id) {
     return id;
 }
 
-template <typename Row, typename Text>
-std::size_t widest(const std::vector<const Row*>& rows, std::size_t least, std::size_t max,
-                   Charset charset, Text text) {
-    for (const Row* row : rows)
-        least = std::max(least, cellsOf(safe(text(*row), charset), charset));
-    return std::min(least, max);
+// Returns a function for the width of a column: that of its widest text, within bounds.
+template <typename Row>
+auto widthsOf(const std::vector<const Row*>& rows, Charset charset) {
+    return [&rows, charset](std::size_t least, std::size_t max, auto text) {
+        for (const Row* row : rows)
+            least = std::max(least, cellsOf(safe(text(*row), charset), charset));
+        return std::min(least, max);
+    };
 }
 
 std::string gpuList(const Process& process) {
@@ -63,13 +57,11 @@ std::string gpuList(const Process& process) {
 ProcessTable::ProcessTable(const Frame& frame, const View& view, const Choice& choice,
                            std::size_t width)
     : frame_(frame), charset_(choice.charset) {
-    const auto& processes = view.processes;
-    const auto of = [&](std::size_t least, std::size_t max, auto text) {
-        return widest(processes, least, max, charset_, text);
-    };
-    const std::size_t gpus = of(3, 12, gpuList);
-    const std::size_t user = of(6, 20, [](const Process& process) { return process.user; });
-    const std::size_t program = of(12, 24, [](const Process& process) { return process.program; });
+    const auto widest = widthsOf(view.processes, charset_);
+    const std::size_t gpus = widest(3, 12, gpuList);
+    const std::size_t user = widest(6, 20, [](const Process& process) { return process.user; });
+    const std::size_t program =
+        widest(12, 24, [](const Process& process) { return process.program; });
     columns_ = {
         {"GPU", gpus, gpus, 8, Align::Right},
         {"PID", 7, 10, 9, Align::Right},
@@ -107,13 +99,10 @@ Line ProcessTable::row(const Process& process) const {
 QueueTable::QueueTable(const Frame& frame, const View& view, const Choice& choice,
                        std::size_t width)
     : frame_(frame), charset_(choice.charset) {
-    const auto& waiters = view.waiters;
-    const auto of = [&](std::size_t least, std::size_t max, auto text) {
-        return widest(waiters, least, max, charset_, text);
-    };
-    const std::size_t user = of(6, 20, [](const Waiter& waiter) { return waiter.user; });
-    const std::size_t wanted = of(5, 12, [](const Waiter& waiter) { return waiter.wanted; });
-    const std::size_t reason = of(0, 40, [](const Waiter& waiter) { return waiter.reason; });
+    const auto widest = widthsOf(view.waiters, charset_);
+    const std::size_t user = widest(6, 20, [](const Waiter& waiter) { return waiter.user; });
+    const std::size_t wanted = widest(5, 12, [](const Waiter& waiter) { return waiter.wanted; });
+    const std::size_t reason = widest(0, 40, [](const Waiter& waiter) { return waiter.reason; });
     columns_ = {
         {"#", 3, 3, 7, Align::Right},
         {"WAITING", 9, 10, 3, Align::Right},

@@ -36,6 +36,24 @@ const Gpu* selectedGpu(Choice& choice, const Frame& frame) {
     return gpu;
 }
 
+struct Hold {
+    const Gpu& gpu;
+    const Holder& holder;
+};
+
+// The selected GPU, and the environment that is meant where several hold it.
+std::optional<Hold> selectedHold(Choice& choice, const Frame& frame) {
+    const Gpu* gpu = selectedGpu(choice, frame);
+    if (gpu == nullptr)
+        return std::nullopt;
+    const Holder* holder = firstHolder(frame, *gpu);
+    if (holder == nullptr) {
+        showError(choice, fmt::format("GPU {} is attached to no environment", gpu->index));
+        return std::nullopt;
+    }
+    return Hold{*gpu, *holder};
+}
+
 std::string quoted(const Choice& choice, std::string_view foreign) {
     return safe(foreign, choice.charset);
 }
@@ -50,25 +68,22 @@ const OwnEnvironment* ownEnvironment(Choice& choice, const Frame& frame) {
     return active == frame.own.end() ? &frame.own.front() : &*active;
 }
 
-std::string detachQuestion(const Choice& choice, const Gpu& gpu, const Holder& holder) {
-    return fmt::format("Detach GPU {} from {} of {}?", gpu.index,
-                       quoted(choice, holder.environment), quoted(choice, holder.user));
+std::string detachQuestion(const Choice& choice, const Hold& hold) {
+    return fmt::format("Detach GPU {} from {} of {}?", hold.gpu.index,
+                       quoted(choice, hold.holder.environment), quoted(choice, hold.holder.user));
 }
 
 void askToDetach(Choice& choice, const Frame& frame) {
-    const Gpu* gpu = selectedGpu(choice, frame);
-    if (gpu == nullptr)
+    const auto hold = selectedHold(choice, frame);
+    if (!hold)
         return;
-    const Holder* holder = firstHolder(frame, *gpu);
-    if (holder == nullptr)
-        return showError(choice, fmt::format("GPU {} is attached to no environment", gpu->index));
-    const DetachRequest request{holder->environment, gpu->index};
-    if (gpu->holders.size() == 1)
-        choice.prompt = {Prompt::Kind::Confirm, detachQuestion(choice, *gpu, *holder), "", request};
+    const DetachRequest request{hold->holder.environment, hold->gpu.index};
+    if (hold->gpu.holders.size() == 1)
+        choice.prompt = {Prompt::Kind::Confirm, detachQuestion(choice, *hold), "", request};
     else
         choice.prompt = {Prompt::Kind::Environment,
-                         fmt::format("Detach GPU {} from environment:", gpu->index),
-                         holder->environment, request};
+                         fmt::format("Detach GPU {} from environment:", hold->gpu.index),
+                         hold->holder.environment, request};
 }
 
 void askToTerminate(Choice& choice, const Frame& frame) {
@@ -84,18 +99,16 @@ void askToTerminate(Choice& choice, const Frame& frame) {
 }
 
 void askToExtend(Choice& choice, const Frame& frame) {
-    const Gpu* gpu = selectedGpu(choice, frame);
-    if (gpu == nullptr)
+    const auto hold = selectedHold(choice, frame);
+    if (!hold)
         return;
-    const Holder* holder = firstHolder(frame, *gpu);
-    if (holder == nullptr)
-        return showError(choice, fmt::format("GPU {} is attached to no environment", gpu->index));
-    if (!holder->expires)
-        return showError(choice, fmt::format("GPU {} has no lease to extend", gpu->index));
-    choice.prompt = {Prompt::Kind::Time,
-                     fmt::format("Extend the lease of {} to this long from now:",
-                                 quoted(choice, holder->environment)),
-                     "1h", ExtendRequest{holder->environment, {}}};
+    const std::string& environment = hold->holder.environment;
+    if (!hold->holder.expires)
+        return showError(choice, fmt::format("GPU {} has no lease to extend", hold->gpu.index));
+    choice.prompt = {
+        Prompt::Kind::Time,
+        fmt::format("Extend the lease of {} to this long from now:", quoted(choice, environment)),
+        "1h", ExtendRequest{environment, {}}};
 }
 
 std::string attachQuestion(const Choice& choice, const AttachRequest& request) {
