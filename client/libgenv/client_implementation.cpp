@@ -10,14 +10,11 @@ namespace genv {
 namespace contract = dbus::contract;
 using client::ReplyTimeout;
 
-std::map<std::string, sdbus::Variant> client::allProperties(sdbus::IProxy& proxy,
-                                                            const char* interface) {
-    std::map<std::string, sdbus::Variant> properties;
-    proxy.callMethod("GetAll")
-        .onInterface("org.freedesktop.DBus.Properties")
-        .withArguments(interface)
-        .storeResultsTo(properties);
-    return properties;
+client::Properties client::allProperties(sdbus::IProxy& proxy, const char* interface) {
+    sdbus::MethodCall call =
+        dbus::compat::makeCall(proxy, "org.freedesktop.DBus.Properties", "GetAll");
+    call << interface;
+    return client::readProperties(proxy.callMethod(call));
 }
 
 client::ManagedObjects Client::Implementation::managedObjects(client::StartsService starts) {
@@ -26,10 +23,7 @@ client::ManagedObjects Client::Implementation::managedObjects(client::StartsServ
             *managerObject_, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
         if (starts == client::StartsService::No)
             client::Connection::startNoService(message);
-        sdbus::MethodReply reply = managerObject_->callMethod(message);
-        client::ManagedObjects objects;
-        reply >> objects;
-        return objects;
+        return client::readManagedObjects(managerObject_->callMethod(message));
     };
     return starts == client::StartsService::No ? connection_.call(ReplyTimeout::Usual, get)
                                                : connection_.callService(ReplyTimeout::Usual, get);

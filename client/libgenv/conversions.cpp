@@ -103,7 +103,7 @@ Dictionary toDictionary(const AttachOptions& options) {
     return withoutStrayTimeout(options.values().arguments);
 }
 
-Environment toEnvironment(const Dictionary& properties) {
+Environment toEnvironment(const Properties& properties) {
     Environment environment;
     environment.id = property<std::string>(properties, "Id");
     environment.uid = property<std::uint32_t>(properties, "Uid");
@@ -119,15 +119,13 @@ Environment toEnvironment(const Dictionary& properties) {
     if (const auto expires = unlessZero(property<std::uint64_t>(properties, "Expires")))
         environment.expires = toTime(*expires);
     // An earlier version of the service does not have this property.
-    environment.lingering =
-        properties.contains("Lingering") && property<bool>(properties, "Lingering");
+    environment.lingering = detail<bool>(properties, "Lingering").value_or(false);
     return environment;
 }
 
 // An earlier version of the service does not have this property.
-std::optional<std::string> toParent(const Dictionary& properties) {
-    return properties.contains("Parent") ? unlessZero(property<std::string>(properties, "Parent"))
-                                         : std::nullopt;
+std::optional<std::string> toParent(const Properties& properties) {
+    return unlessZero(detail<std::string>(properties, "Parent").value_or(""));
 }
 
 std::map<std::string, std::string> toParents(const ManagedObjects& objects) {
@@ -165,15 +163,14 @@ std::vector<Environment> toEnvironments(const ManagedObjects& objects) {
     return environments;
 }
 
-DeviceState toDeviceState(const Dictionary& properties) {
+DeviceState toDeviceState(const Properties& properties) {
     DeviceState state;
     state.device = {property<std::uint32_t>(properties, "Index"),
                     property<std::string>(properties, "UUID"),
                     property<std::string>(properties, "Model"),
                     property<std::uint64_t>(properties, "TotalMemory")};
     state.availableMemoryBytes = property<std::uint64_t>(properties, "AvailableMemory");
-    using BusAttachment = sdbus::Struct<std::string, std::uint64_t, std::uint64_t>;
-    for (auto& row : property<std::vector<BusAttachment>>(properties, "Attachments"))
+    for (auto& row : property<BusAttachments>(properties, "Attachments"))
         state.attachments.push_back({state.device.index, std::move(row.get<0>()), std::nullopt,
                                      unlessZero(row.get<1>()), toTime(row.get<2>())});
     state.lockHolder = unlessZero(property<std::string>(properties, "LockedBy"));
@@ -226,7 +223,7 @@ std::map<std::uint32_t, std::string> toReservations(const ManagedObjects& object
     return reservations;
 }
 
-ServiceStatus toServiceStatus(const Dictionary& properties) {
+ServiceStatus toServiceStatus(const Properties& properties) {
     return {property<std::string>(properties, "Version"),
             property<std::uint32_t>(properties, "DeviceCount"),
             property<std::uint32_t>(properties, "EnvironmentCount")};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "client/libgenv/dictionary.hpp"
+#include "client/libgenv/properties.hpp"
 #include "genv/isolation.hpp"
 #include "genv/options.hpp"
 #include "genv/types.hpp"
@@ -16,27 +17,24 @@
 
 namespace genv::client {
 
-/// The reply of GetManagedObjects: path, interface, property.
-using ManagedObjects = std::map<sdbus::ObjectPath, std::map<std::string, Dictionary>>;
-
 /// The options of Activate and Attach in the form in which they are sent.
 Dictionary toDictionary(const ActivateOptions& options);
 Dictionary toDictionary(const AttachOptions& options);
 
 /// Converts all properties of an environment. Throws sdbus::Error if one is missing or has another
 /// type.
-Environment toEnvironment(const Dictionary& properties);
+Environment toEnvironment(const Properties& properties);
 /// Returns the environments among all objects, oldest first.
 std::vector<Environment> toEnvironments(const ManagedObjects& objects);
 /// Returns the parent of an environment from its properties.
-std::optional<std::string> toParent(const Dictionary& properties);
+std::optional<std::string> toParent(const Properties& properties);
 /// Maps the id of each nested environment to the id of its parent.
 std::map<std::string, std::string> toParents(const ManagedObjects& objects);
 /// Returns the details that toHistoryEvent() leaves out.
 HistoryDetails toHistoryDetails(const Dictionary& event);
 
 /// Converts all properties of a device. Throws sdbus::Error if one is missing or has another type.
-DeviceState toDeviceState(const Dictionary& properties);
+DeviceState toDeviceState(const Properties& properties);
 
 /// Returns every device and environment among all objects. Throws sdbus::Error if a property is
 /// missing or has another type.
@@ -47,7 +45,7 @@ std::map<std::uint32_t, std::string> toLockHolders(const ManagedObjects& objects
 /// Returns the purpose of each reserved device. Empty if the service reserves none.
 std::map<std::uint32_t, std::string> toReservations(const ManagedObjects& objects);
 
-ServiceStatus toServiceStatus(const Dictionary& properties);
+ServiceStatus toServiceStatus(const Properties& properties);
 
 /// Converts the reply of DescribeIsolation. Throws sdbus::Error if an entry is missing or has
 /// another type.

@@ -18,24 +18,24 @@ namespace genv::client {
 using Dictionary = std::map<std::string, sdbus::Variant>;
 
 /// A property that every object of its kind has.
-template <typename Value>
-Value property(const Dictionary& properties, const char* name) {
+template <typename Value, typename Entries>
+Value property(const Entries& properties, const char* name) {
     const auto found = properties.find(name);
     if (found == properties.end())
         throw dbus::compat::makeError(dbus::contract::error::failed,
                                       std::string("the service's answer lacks the property ") +
                                           name);
-    return found->second.get<Value>();
+    return found->second.template get<Value>();
 }
 
 /// A detail that may be missing, or a property that an earlier version of the service does not
 /// have.
-template <typename Value>
-std::optional<Value> detail(const Dictionary& details, const char* name) {
+template <typename Value, typename Entries>
+std::optional<Value> detail(const Entries& details, const char* name) {
     const auto found = details.find(name);
     if (found == details.end())
         return std::nullopt;
-    return found->second.get<Value>();
+    return found->second.template get<Value>();
 }
 
 /// Zero and the empty text mean that there is no value.

@@ -50,8 +50,11 @@ std::vector<Reading> Client::readings(std::optional<Time> since) {
 
 std::vector<ProcessDescription> Client::describeProcesses() {
     try {
-        return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
-            return client::toProcessDescriptions(manager.DescribeProcesses());
+        return implementation_->onManager(ReplyTimeout::Usual, [this](client::ManagerProxy&) {
+            sdbus::IProxy& manager = implementation_->managerObject();
+            const sdbus::MethodCall call = dbus::compat::makeCall(
+                manager, client::ManagerProxy::INTERFACE_NAME, "DescribeProcesses");
+            return client::toProcessDescriptions(client::readRows(manager.callMethod(call)));
         });
     } catch (const Error& error) {
         if (!isUnknownMethod(error))

@@ -13,14 +13,11 @@ namespace genv::client {
 
 namespace {
 
-using BusUses = std::vector<sdbus::Struct<std::uint32_t, std::uint64_t, std::uint32_t>>;
-using BusAttached = std::vector<sdbus::Struct<std::uint32_t, std::uint64_t>>;
-
 std::optional<Time> timeUnlessZero(std::uint64_t microseconds) {
     return microseconds == 0 ? std::nullopt : std::optional(toTime(microseconds));
 }
 
-ProcessDescription toProcessDescription(const Dictionary& process) {
+ProcessDescription toProcessDescription(const Properties& process) {
     ProcessDescription description;
     description.pid = property<std::uint32_t>(process, "pid");
     description.uid = property<std::uint32_t>(process, "uid");
@@ -35,7 +32,7 @@ ProcessDescription toProcessDescription(const Dictionary& process) {
     return description;
 }
 
-MachineDevice toMachineDevice(const Dictionary& properties) {
+MachineDevice toMachineDevice(const Properties& properties) {
     MachineDevice device;
     device.state = toDeviceState(properties);
     device.pciAddress = detail<std::string>(properties, "PCIAddress").value_or("");
@@ -45,7 +42,7 @@ MachineDevice toMachineDevice(const Dictionary& properties) {
     return device;
 }
 
-MachineEnvironment toMachineEnvironment(const Dictionary& properties) {
+MachineEnvironment toMachineEnvironment(const Properties& properties) {
     MachineEnvironment environment;
     environment.environment = toEnvironment(properties);
     if (const auto attached = detail<BusAttached>(properties, "Attached")) {
@@ -72,10 +69,10 @@ std::vector<Reading> toReadings(const BusReadings& readings) {
     return rows;
 }
 
-std::vector<ProcessDescription> toProcessDescriptions(const std::vector<Dictionary>& processes) {
+std::vector<ProcessDescription> toProcessDescriptions(const std::vector<Properties>& processes) {
     std::vector<ProcessDescription> descriptions;
     descriptions.reserve(processes.size());
-    for (const Dictionary& process : processes)
+    for (const Properties& process : processes)
         descriptions.push_back(toProcessDescription(process));
     return descriptions;
 }
@@ -96,7 +93,7 @@ toProcessDescriptions(const std::vector<ComputeProcess>& processes) {
     return descriptions;
 }
 
-Machine toMachine(const ManagedObjects& objects, const Dictionary& manager) {
+Machine toMachine(const ManagedObjects& objects, const Properties& manager) {
     Machine machine;
     machine.driverVersion = detail<std::string>(manager, "DriverVersion").value_or("");
     machine.isolation = detail<std::string>(manager, "Isolation").value_or("none");

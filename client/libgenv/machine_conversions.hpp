@@ -19,13 +19,13 @@ std::vector<Reading> toReadings(const BusReadings& readings);
 
 /// Converts the reply of DescribeProcesses. Throws sdbus::Error if an entry is missing or has
 /// another type.
-std::vector<ProcessDescription> toProcessDescriptions(const std::vector<Dictionary>& processes);
+std::vector<ProcessDescription> toProcessDescriptions(const std::vector<Properties>& processes);
 /// Converts the reply of ListProcesses, for a service that cannot describe processes.
 std::vector<ProcessDescription> toProcessDescriptions(const std::vector<ComputeProcess>& processes);
 
 /// Returns every device and environment among all objects, with the manager's own properties.
 /// Properties that an earlier version of the service does not have are left unset. Throws
 /// sdbus::Error if another property is missing or has another type.
-Machine toMachine(const ManagedObjects& objects, const Dictionary& manager);
+Machine toMachine(const ManagedObjects& objects, const Properties& manager);
 
 } // namespace genv::client

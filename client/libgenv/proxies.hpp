@@ -4,6 +4,7 @@
 // registered for signals.
 #pragma once
 
+#include "client/libgenv/properties.hpp"
 #include "dbus/contract/device_proxy.hpp"
 #include "dbus/contract/environment_proxy.hpp"
 #include "dbus/contract/manager_proxy.hpp"
@@ -47,6 +48,6 @@ class DeviceProxy final : public ::dev::genv::Device_proxy {
 };
 
 /// Returns all properties of one interface of an object.
-std::map<std::string, sdbus::Variant> allProperties(sdbus::IProxy& proxy, const char* interface);
+Properties allProperties(sdbus::IProxy& proxy, const char* interface);
 
 } // namespace genv::client

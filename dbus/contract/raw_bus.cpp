@@ -2,8 +2,7 @@
 #include "dbus/contract/raw_bus.hpp"
 
 #include "dbus/contract/names.hpp"
-
-#include <systemd/sd-bus.h>
+#include "dbus/contract/sd_message.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,24 +18,12 @@ namespace {
 
 using Text = std::unique_ptr<char, decltype([](char* text) { std::free(text); })>;
 
-// Accesses the protected member of its base class.
-struct Opened : sdbus::Message {
-    static sd_bus_message* get(const sdbus::Message& message) {
-        return static_cast<sd_bus_message*>(message.*(&Opened::msg_));
-    }
-};
-
 // Gets the sd_bus of a connection through a message that is created for this and never sent.
 sd_bus* busOf(sdbus::IConnection& connection) {
     const auto object = sdbus::createObject(connection, sdbus::ObjectPath{contract::managerPath});
     const sdbus::Signal signal = object->createSignal(compat::InterfaceName{contract::busName},
                                                       compat::MemberName{"QueueChanged"});
-    return sd_bus_message_get_bus(Opened::get(signal));
-}
-
-void require(int result, const char* what) {
-    if (result < 0)
-        throw sdbus::createError(-result, what);
+    return sd_bus_message_get_bus(sdMessageOf(signal));
 }
 
 template <typename Make>
@@ -214,29 +201,9 @@ void Unreference::operator()(sd_bus_slot* slot) const noexcept {
     sd_bus_slot_unref(slot);
 }
 
-Writer::Writer(sdbus::Message& message) : message_(Opened::get(message)) {}
-
-void Writer::write(bool value) {
-    const int asInt = value ? 1 : 0; // sd-bus expects an int
-    writeBasic('b', &asInt);
-}
-
-void Writer::writeBasic(char type, const void* value) {
-    require(sd_bus_message_append_basic(message_, type, value), "a message cannot be written");
-}
-
-void Writer::open(char type, const char* signature) {
-    require(sd_bus_message_open_container(message_, type, signature),
-            "a message cannot be written");
-}
-
-void Writer::close() {
-    require(sd_bus_message_close_container(message_), "a message cannot be written");
-}
-
 Message::Message(sd_bus_message* message) : message_(sd_bus_message_ref(message)) {}
 
-Message::Message(const sdbus::Message& message) : Message(Opened::get(message)) {}
+Message::Message(const sdbus::Message& message) : Message(sdMessageOf(message)) {}
 
 Message Message::beingProcessed(const sdbus::IObject& object) {
     return Message(compat::currentMessage(object));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Functions that sdbus-c++ lacks, based on sd-bus(3): access to messages before sdbus-c++ reads
-// them, messages written without it, and handlers of sd-bus. In the service and the client library
-// only this pair of files includes sd-bus. sdbus_compat.hpp handles the differences between
-// versions of sdbus-c++.
+// them, messages read and written without it, and handlers of sd-bus. In the service and the client
+// library only raw_bus.cpp and raw_values.cpp use sd-bus. sdbus_compat.hpp handles the differences
+// between versions of sdbus-c++.
 //
 // sdbus-c++ exposes neither the sd_bus of a connection nor the sd_bus_message of a message. In
 // versions 1 and 2 a message stores its sd_bus_message in the protected member `msg_`, which a
-// derived class may access, and an sd_bus_message has a reference to its sd_bus. Only raw_bus.cpp
-// accesses them.
+// derived class may access, and an sd_bus_message has a reference to its sd_bus. Only
+// sd_message.hpp accesses them.
 //
 // A failure throws sdbus::Error unless documented otherwise.
 #pragma once
@@ -117,6 +117,66 @@ class Writer {
     void writeBasic(char type, const void* value);
     void open(char type, const char* signature);
     void close();
+
+    sd_bus_message* message_;
+};
+
+/// Reads values from a message without creating an sdbus::Variant for each property, which is a
+/// message of its own. The message must outlive this object, and be read by nothing else meanwhile.
+class Reader {
+  public:
+    explicit Reader(const sdbus::Message& message);
+
+    void read(bool& value);
+    void read(std::int32_t& value) { readBasic('i', &value); }
+    void read(std::uint32_t& value) { readBasic('u', &value); }
+    void read(std::uint64_t& value) { readBasic('t', &value); }
+    void read(std::string& value) { value = readText('s'); }
+    /// Returns a string or a path, which is valid as long as the message.
+    const char* readText(char type);
+    template <typename Value>
+    void read(std::vector<Value>& values) {
+        array(compat::signatureOf<Value>().c_str(), [&] { read(values.emplace_back()); });
+    }
+    template <typename... Values>
+    void read(sdbus::Struct<Values...>& row) {
+        std::tuple<Values...>& values = row;
+        enter('r', compat::signatureOf<Values...>().c_str());
+        std::apply([this](Values&... value) { (read(value), ...); }, values);
+        leave();
+    }
+
+    /// Reads an array with elements of this signature; `element` reads one element.
+    template <typename Element>
+    void array(const char* signature, Element&& element) {
+        enter('a', signature);
+        while (!isAtEnd())
+            element();
+        leave();
+    }
+    /// Reads a dictionary entry; `entry` reads its key and value of this signature.
+    template <typename Entry>
+    void entry(const char* signature, Entry&& entry) {
+        enter('e', signature);
+        std::forward<Entry>(entry)();
+        leave();
+    }
+    /// Returns the signature of the value in the variant that comes next.
+    std::string_view variantSignature();
+    /// Reads a variant with a value of this type and signature.
+    template <typename Value>
+    void readVariant(const char* signature, Value& value) {
+        enter('v', signature);
+        read(value);
+        leave();
+    }
+    void skipVariant();
+
+  private:
+    void readBasic(char type, void* value);
+    void enter(char type, const char* signature);
+    void leave();
+    [[nodiscard]] bool isAtEnd();
 
     sd_bus_message* message_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/conversions.hpp"
 #include "client/libgenv/proxies.hpp"
+#include "tests/client/changed_properties.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,23 +10,23 @@
 namespace genv::client {
 namespace {
 
-template <typename Value>
-sdbus::Variant variant(Value value) {
-    return sdbus::Variant(value);
+template <typename Given>
+sdbus::Variant variant(Given given) {
+    return sdbus::Variant(given);
 }
 
-Dictionary properties() {
-    return {{"Id", variant(std::string("7"))},
-            {"Uid", variant(std::uint32_t{1001})},
-            {"User", variant(std::string("alice"))},
-            {"Name", variant(std::string("a"))},
-            {"Created", variant(std::uint64_t{5})},
-            {"Gpus", variant(std::uint32_t{2})},
-            {"GpuMemory", variant(std::uint64_t{1000})},
-            {"Processes", variant(std::vector<std::uint32_t>{7})},
-            {"Kernels", variant(std::vector<std::string>{"k"})},
-            {"Devices", variant(std::vector<std::uint32_t>{0, 3})},
-            {"Expires", variant(std::uint64_t{0})}};
+Properties properties() {
+    return {{"Id", Value(std::string("7"))},
+            {"Uid", Value(std::uint32_t{1001})},
+            {"User", Value(std::string("alice"))},
+            {"Name", Value(std::string("a"))},
+            {"Created", Value(std::uint64_t{5})},
+            {"Gpus", Value(std::uint32_t{2})},
+            {"GpuMemory", Value(std::uint64_t{1000})},
+            {"Processes", Value(std::vector<std::uint32_t>{7})},
+            {"Kernels", Value(std::vector<std::string>{"k"})},
+            {"Devices", Value(std::vector<std::uint32_t>{0, 3})},
+            {"Expires", Value(std::uint64_t{0})}};
 }
 
 TEST(Conversions, ReadAnEnvironment) {
@@ -39,44 +40,43 @@ TEST(Conversions, ReadAnEnvironment) {
     EXPECT_EQ(environment.devices, (std::vector<std::uint32_t>{0, 3}));
     EXPECT_EQ(environment.expires, std::nullopt);
     EXPECT_FALSE(environment.lingering) << "a service of an earlier version does not say";
-    Dictionary lingering = properties();
-    lingering["Lingering"] = variant(true);
+    Properties lingering = properties();
+    lingering = changed(lingering, "Lingering", Value(true));
     EXPECT_TRUE(toEnvironment(lingering).lingering);
 }
 
 TEST(Conversions, KnowTheNumbersThatMeanUnset) {
-    Dictionary unset = properties();
-    unset["Name"] = variant(std::string());
-    unset["Gpus"] = variant(std::uint32_t{0});
-    unset["GpuMemory"] = variant(std::uint64_t{0});
+    Properties unset = properties();
+    unset = changed(unset, "Name", Value(std::string()));
+    unset = changed(unset, "Gpus", Value(std::uint32_t{0}));
+    unset = changed(unset, "GpuMemory", Value(std::uint64_t{0}));
     const Configuration configuration = toEnvironment(unset).configuration;
     EXPECT_EQ(configuration.name, std::nullopt);
     EXPECT_EQ(configuration.gpus, std::nullopt);
     EXPECT_EQ(configuration.gpuMemoryBytes, std::nullopt);
 }
 
-Dictionary deviceProperties(std::uint32_t index) {
-    using BusAttachment = sdbus::Struct<std::string, std::uint64_t, std::uint64_t>;
-    return {{"Index", variant(index)},
-            {"UUID", variant(std::string("GPU-a"))},
-            {"Model", variant(std::string("A100"))},
-            {"TotalMemory", variant(std::uint64_t{1000})},
-            {"AvailableMemory", variant(std::uint64_t{600})},
-            {"Attachments", variant(std::vector<BusAttachment>{{"7", 400, 5}, {"8", 0, 6}})},
-            {"LockedBy", variant(std::string("8"))},
-            {"Health", variant(std::string("xid-79"))},
-            {"UsedMemory", variant(std::uint64_t{10})},
-            {"Utilization", variant(std::uint32_t{93})},
-            {"Temperature", variant(std::int32_t{-1})},
-            {"PowerUsage", variant(std::uint64_t{250500})},
-            {"SampledAt", variant(std::uint64_t{9})}};
+Properties deviceProperties(std::uint32_t index) {
+    return {{"Index", Value(index)},
+            {"UUID", Value(std::string("GPU-a"))},
+            {"Model", Value(std::string("A100"))},
+            {"TotalMemory", Value(std::uint64_t{1000})},
+            {"AvailableMemory", Value(std::uint64_t{600})},
+            {"Attachments", Value(BusAttachments{{"7", 400, 5}, {"8", 0, 6}})},
+            {"LockedBy", Value(std::string("8"))},
+            {"Health", Value(std::string("xid-79"))},
+            {"UsedMemory", Value(std::uint64_t{10})},
+            {"Utilization", Value(std::uint32_t{93})},
+            {"Temperature", Value(std::int32_t{-1})},
+            {"PowerUsage", Value(std::uint64_t{250500})},
+            {"SampledAt", Value(std::uint64_t{9})}};
 }
 
 TEST(Conversions, ReadEveryDeviceAndEnvironment) {
     const ManagedObjects objects{
-        {sdbus::ObjectPath("/d/10"), {{DeviceProxy::INTERFACE_NAME, deviceProperties(10)}}},
-        {sdbus::ObjectPath("/d/2"), {{DeviceProxy::INTERFACE_NAME, deviceProperties(2)}}},
-        {sdbus::ObjectPath("/e/7"), {{EnvironmentProxy::INTERFACE_NAME, properties()}}}};
+        {std::string("/d/10"), {{DeviceProxy::INTERFACE_NAME, deviceProperties(10)}}},
+        {std::string("/d/2"), {{DeviceProxy::INTERFACE_NAME, deviceProperties(2)}}},
+        {std::string("/e/7"), {{EnvironmentProxy::INTERFACE_NAME, properties()}}}};
     const Overview overview = toOverview(objects);
     ASSERT_EQ(overview.environments.size(), 1U);
     EXPECT_EQ(overview.environments[0].id, "7");
@@ -104,15 +104,14 @@ TEST(Conversions, ReadEveryDeviceAndEnvironment) {
 }
 
 TEST(Conversions, KnowTheNumbersThatMeanUnknown) {
-    Dictionary unknown = deviceProperties(0);
-    unknown["LockedBy"] = variant(std::string());
-    unknown["UsedMemory"] = variant(std::numeric_limits<std::uint64_t>::max());
-    unknown["Utilization"] = variant(std::numeric_limits<std::uint32_t>::max());
-    unknown["Temperature"] = variant(std::numeric_limits<std::int32_t>::max());
-    unknown["PowerUsage"] = variant(std::numeric_limits<std::uint64_t>::max());
-    unknown["SampledAt"] = variant(std::uint64_t{0});
-    const ManagedObjects objects{
-        {sdbus::ObjectPath("/d/0"), {{DeviceProxy::INTERFACE_NAME, unknown}}}};
+    Properties unknown = deviceProperties(0);
+    unknown = changed(unknown, "LockedBy", Value(std::string()));
+    unknown = changed(unknown, "UsedMemory", Value(std::numeric_limits<std::uint64_t>::max()));
+    unknown = changed(unknown, "Utilization", Value(std::numeric_limits<std::uint32_t>::max()));
+    unknown = changed(unknown, "Temperature", Value(std::numeric_limits<std::int32_t>::max()));
+    unknown = changed(unknown, "PowerUsage", Value(std::numeric_limits<std::uint64_t>::max()));
+    unknown = changed(unknown, "SampledAt", Value(std::uint64_t{0}));
+    const ManagedObjects objects{{std::string("/d/0"), {{DeviceProxy::INTERFACE_NAME, unknown}}}};
     const DeviceState state = toOverview(objects).devices.at(0);
     EXPECT_EQ(state.lockHolder, std::nullopt);
     EXPECT_EQ(state.usedMemoryBytes, std::nullopt);
@@ -123,11 +122,9 @@ TEST(Conversions, KnowTheNumbersThatMeanUnknown) {
 }
 
 TEST(Conversions, RefuseAnAnswerThatLacksSomethingOrHasAnotherType) {
-    Dictionary lacking = properties();
-    lacking.erase("Devices");
-    EXPECT_THROW(toEnvironment(lacking), sdbus::Error);
-    Dictionary other = properties();
-    other["Gpus"] = variant(std::string("two"));
+    EXPECT_THROW(toEnvironment(without(properties(), "Devices")), sdbus::Error);
+    Properties other = properties();
+    other = changed(other, "Gpus", Value(std::string("two")));
     EXPECT_THROW(toEnvironment(other), sdbus::Error);
 }
 
@@ -218,12 +215,12 @@ TEST(Conversions, ReadRefusedOpens) {
 }
 
 TEST(Conversions, CountRefusedOpensWhereTheServiceDoes) {
-    Dictionary counted = deviceProperties(1);
-    counted["RefusedOpens"] = variant(std::uint64_t{4});
-    const ManagedObjects objects{{sdbus::ObjectPath("/dev/genv/Manager/device/0"),
-                                  {{DeviceProxy::INTERFACE_NAME, deviceProperties(0)}}},
-                                 {sdbus::ObjectPath("/dev/genv/Manager/device/1"),
-                                  {{DeviceProxy::INTERFACE_NAME, counted}}}};
+    Properties counted = deviceProperties(1);
+    counted = changed(counted, "RefusedOpens", Value(std::uint64_t{4}));
+    const ManagedObjects objects{
+        {std::string("/dev/genv/Manager/device/0"),
+         {{DeviceProxy::INTERFACE_NAME, deviceProperties(0)}}},
+        {std::string("/dev/genv/Manager/device/1"), {{DeviceProxy::INTERFACE_NAME, counted}}}};
     EXPECT_EQ(toRefusedOpenCounts(objects), (std::map<std::uint32_t, std::uint64_t>{{1, 4}}));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/machine_conversions.hpp"
 #include "client/libgenv/proxies.hpp"
+#include "tests/client/changed_properties.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,63 +13,56 @@ namespace {
 constexpr std::uint32_t unknown32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t unknown64 = std::numeric_limits<std::uint64_t>::max();
 
-template <typename Value>
-sdbus::Variant value(Value given) {
-    return sdbus::Variant(given);
+Properties deviceOfEarlierVersion(std::uint32_t index) {
+    return {{"Index", Value(index)},
+            {"UUID", Value(std::string("GPU-a"))},
+            {"Model", Value(std::string("A100"))},
+            {"TotalMemory", Value(std::uint64_t{1000})},
+            {"AvailableMemory", Value(std::uint64_t{600})},
+            {"Attachments", Value(BusAttachments{})},
+            {"LockedBy", Value(std::string())},
+            {"Health", Value(std::string("ok"))},
+            {"UsedMemory", Value(std::uint64_t{10})},
+            {"Utilization", Value(std::uint32_t{93})},
+            {"Temperature", Value(std::int32_t{-1})},
+            {"PowerUsage", Value(std::uint64_t{250500})},
+            {"SampledAt", Value(std::uint64_t{9})}};
 }
 
-Dictionary deviceOfEarlierVersion(std::uint32_t index) {
-    using BusAttachment = sdbus::Struct<std::string, std::uint64_t, std::uint64_t>;
-    return {{"Index", value(index)},
-            {"UUID", value(std::string("GPU-a"))},
-            {"Model", value(std::string("A100"))},
-            {"TotalMemory", value(std::uint64_t{1000})},
-            {"AvailableMemory", value(std::uint64_t{600})},
-            {"Attachments", value(std::vector<BusAttachment>{})},
-            {"LockedBy", value(std::string())},
-            {"Health", value(std::string("ok"))},
-            {"UsedMemory", value(std::uint64_t{10})},
-            {"Utilization", value(std::uint32_t{93})},
-            {"Temperature", value(std::int32_t{-1})},
-            {"PowerUsage", value(std::uint64_t{250500})},
-            {"SampledAt", value(std::uint64_t{9})}};
+Properties environmentOfEarlierVersion(const std::string& id, std::uint64_t created) {
+    return {{"Id", Value(id)},
+            {"Uid", Value(std::uint32_t{1001})},
+            {"User", Value(std::string("alice"))},
+            {"Name", Value(std::string())},
+            {"Created", Value(created)},
+            {"Gpus", Value(std::uint32_t{0})},
+            {"GpuMemory", Value(std::uint64_t{0})},
+            {"Processes", Value(std::vector<std::uint32_t>{7})},
+            {"Kernels", Value(std::vector<std::string>{})},
+            {"Devices", Value(std::vector<std::uint32_t>{0, 3})},
+            {"Expires", Value(std::uint64_t{0})}};
 }
 
-Dictionary environmentOfEarlierVersion(const std::string& id, std::uint64_t created) {
-    return {{"Id", value(id)},
-            {"Uid", value(std::uint32_t{1001})},
-            {"User", value(std::string("alice"))},
-            {"Name", value(std::string())},
-            {"Created", value(created)},
-            {"Gpus", value(std::uint32_t{0})},
-            {"GpuMemory", value(std::uint64_t{0})},
-            {"Processes", value(std::vector<std::uint32_t>{7})},
-            {"Kernels", value(std::vector<std::string>{})},
-            {"Devices", value(std::vector<std::uint32_t>{0, 3})},
-            {"Expires", value(std::uint64_t{0})}};
-}
-
-ManagedObjects objectsOf(const Dictionary& device, const Dictionary& environment) {
-    return {{sdbus::ObjectPath("/d/10"), {{DeviceProxy::INTERFACE_NAME, device}}},
-            {sdbus::ObjectPath("/d/2"), {{DeviceProxy::INTERFACE_NAME, deviceOfEarlierVersion(2)}}},
-            {sdbus::ObjectPath("/e/1"), {{EnvironmentProxy::INTERFACE_NAME, environment}}},
-            {sdbus::ObjectPath("/e/9"),
+ManagedObjects objectsOf(const Properties& device, const Properties& environment) {
+    return {{std::string("/d/10"), {{DeviceProxy::INTERFACE_NAME, device}}},
+            {std::string("/d/2"), {{DeviceProxy::INTERFACE_NAME, deviceOfEarlierVersion(2)}}},
+            {std::string("/e/1"), {{EnvironmentProxy::INTERFACE_NAME, environment}}},
+            {std::string("/e/9"),
              {{EnvironmentProxy::INTERFACE_NAME, environmentOfEarlierVersion("9", 1)}}}};
 }
 
 TEST(MachineConversions, ReadTheWholeMachine) {
-    using BusAttached = sdbus::Struct<std::uint32_t, std::uint64_t>;
-    Dictionary device = deviceOfEarlierVersion(10);
-    device["PCIAddress"] = value(std::string("0000:65:00.0"));
-    device["PowerLimit"] = value(std::uint32_t{400'000});
-    device["ReservedFor"] = value(std::string("slurm"));
-    Dictionary environment = environmentOfEarlierVersion("slurm-4", 2);
-    environment["Attached"] = value(std::vector<BusAttached>{{0, 0}, {3, 77}});
-    environment["Parent"] = value(std::string("9"));
-    environment["Job"] = value(std::string("4"));
+    Properties device = deviceOfEarlierVersion(10);
+    device = changed(device, "PCIAddress", Value(std::string("0000:65:00.0")));
+    device = changed(device, "PowerLimit", Value(std::uint32_t{400'000}));
+    device = changed(device, "ReservedFor", Value(std::string("slurm")));
+    Properties environment = environmentOfEarlierVersion("slurm-4", 2);
+    environment = changed(environment, "Attached", Value(BusAttached{{0, 0}, {3, 77}}));
+    environment = changed(environment, "Parent", Value(std::string("9")));
+    environment = changed(environment, "Job", Value(std::string("4")));
     const Machine machine =
-        toMachine(objectsOf(device, environment), {{"DriverVersion", value(std::string("550"))},
-                                                   {"Isolation", value(std::string("user"))}});
+        toMachine(objectsOf(device, environment), {{"DriverVersion", Value(std::string("550"))},
+                                                   {"Isolation", Value(std::string("user"))}});
     EXPECT_EQ(machine.driverVersion, "550");
     EXPECT_EQ(machine.isolation, "user");
     ASSERT_EQ(machine.devices.size(), 2U);
@@ -89,7 +83,7 @@ TEST(MachineConversions, ReadTheWholeMachine) {
 
 TEST(MachineConversions, KnowLessOfAServiceOfAnEarlierVersion) {
     const Machine machine = toMachine(
-        objectsOf(deviceOfEarlierVersion(10), environmentOfEarlierVersion("7", 2)), Dictionary{});
+        objectsOf(deviceOfEarlierVersion(10), environmentOfEarlierVersion("7", 2)), Properties{});
     EXPECT_EQ(machine.driverVersion, "");
     EXPECT_EQ(machine.isolation, "none");
     EXPECT_EQ(machine.devices.at(0).pciAddress, "");
@@ -104,11 +98,11 @@ TEST(MachineConversions, KnowLessOfAServiceOfAnEarlierVersion) {
 }
 
 TEST(MachineConversions, KnowTheNumbersThatMeanUnknown) {
-    Dictionary device = deviceOfEarlierVersion(10);
-    device["PowerLimit"] = value(unknown32);
-    device["ReservedFor"] = value(std::string());
+    Properties device = deviceOfEarlierVersion(10);
+    device = changed(device, "PowerLimit", Value(unknown32));
+    device = changed(device, "ReservedFor", Value(std::string()));
     const Machine machine =
-        toMachine(objectsOf(device, environmentOfEarlierVersion("7", 2)), Dictionary{});
+        toMachine(objectsOf(device, environmentOfEarlierVersion("7", 2)), Properties{});
     EXPECT_EQ(machine.devices.at(1).powerLimitMilliwatts, std::nullopt);
     EXPECT_EQ(machine.devices.at(1).reservedFor, std::nullopt);
 }
@@ -131,18 +125,16 @@ TEST(MachineConversions, ReadReadings) {
 }
 
 TEST(MachineConversions, ReadDescriptionsOfProcesses) {
-    using BusUse = sdbus::Struct<std::uint32_t, std::uint64_t, std::uint32_t>;
-    const Dictionary process{
-        {"pid", value(std::uint32_t{7})},
-        {"uid", value(std::uint32_t{1001})},
-        {"user", value(std::string("alice"))},
-        {"environment", value(std::string())},
-        {"name", value(std::string("python3"))},
-        {"devices", value(std::vector<BusUse>{{0, 5, 50}, {1, unknown64, unknown32}})},
-        {"started", value(std::uint64_t{9})}};
-    Dictionary other = process;
-    other["environment"] = value(std::string("4"));
-    other["started"] = value(unknown64);
+    const Properties process{{"pid", Value(std::uint32_t{7})},
+                             {"uid", Value(std::uint32_t{1001})},
+                             {"user", Value(std::string("alice"))},
+                             {"environment", Value(std::string())},
+                             {"name", Value(std::string("python3"))},
+                             {"devices", Value(BusUses{{0, 5, 50}, {1, unknown64, unknown32}})},
+                             {"started", Value(std::uint64_t{9})}};
+    Properties other = process;
+    other = changed(other, "environment", Value(std::string("4")));
+    other = changed(other, "started", Value(unknown64));
     const auto described = toProcessDescriptions({process, other});
     ASSERT_EQ(described.size(), 2U);
     EXPECT_EQ(described[0].pid, 7U);
@@ -159,9 +151,9 @@ TEST(MachineConversions, ReadDescriptionsOfProcesses) {
     EXPECT_EQ(described[1].environment, "4");
     EXPECT_EQ(described[1].started, std::nullopt);
     for (const auto& [name, held] : process) {
-        Dictionary less = process;
-        less.erase(name);
-        EXPECT_THROW(toProcessDescriptions(std::vector<Dictionary>{less}), sdbus::Error) << name;
+        EXPECT_THROW(toProcessDescriptions(std::vector<Properties>{without(process, name)}),
+                     sdbus::Error)
+            << name;
     }
 }
 

@@ -21,9 +21,7 @@ GENV_FUZZ_TARGET(journal) {
         return;
     row->cursor = "s=1";
     expect(service::journal::sizeOf(*row) >= row->message.size(), "an event has its size");
-    sdbus::PlainMessage message = sdbus::createPlainMessage();
-    message << dbus::EventRows{{*row}};
-    message.seal();
+    sdbus::PlainMessage message = tests::messageOf(dbus::EventRows{{*row}});
     std::vector<std::map<std::string, sdbus::Variant>> delivered;
     message >> delivered;
     expect(delivered.size() == 1 && delivered[0].contains("message") &&

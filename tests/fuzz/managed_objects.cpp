@@ -3,6 +3,7 @@
 // library's values or its one exception.
 #include "client/libgenv/conversions.hpp"
 #include "client/libgenv/machine_conversions.hpp"
+#include "tests/fuzz/plain_message.hpp"
 #include "tests/fuzz/target.hpp"
 
 #include <array>
@@ -16,6 +17,8 @@ constexpr std::array names{
     "LockedBy",  "Health",        "UsedMemory", "Utilization", "Temperature",     "PowerUsage",
     "SampledAt", "PCIAddress",    "PowerLimit", "ReservedFor", "Attached",        "Parent",
     "Job",       "DriverVersion", "Isolation"};
+
+using tests::messageOf;
 
 using Attachments = std::vector<sdbus::Struct<std::string, std::uint64_t, std::uint64_t>>;
 
@@ -72,7 +75,7 @@ void tryReading(Read read) {
 
 GENV_FUZZ_TARGET(managed_objects) {
     Bytes bytes(input);
-    client::ManagedObjects objects;
+    std::map<sdbus::ObjectPath, std::map<std::string, client::Dictionary>> sent;
     client::Dictionary last;
     tryReading([&] {
         for (std::size_t count = bytes.below(5); count > 0; --count) {
@@ -88,18 +91,22 @@ GENV_FUZZ_TARGET(managed_objects) {
                 else
                     last[name] = valueFrom(bytes);
             }
-            objects[sdbus::ObjectPath(path)]
-                   [isDevice ? "dev.genv.Device" : "dev.genv.Environment"] = last;
+            sent[sdbus::ObjectPath(path)][isDevice ? "dev.genv.Device" : "dev.genv.Environment"] =
+                last;
         }
     });
+    const client::ManagedObjects objects = client::readManagedObjects(messageOf(sent));
+    const client::Properties read = client::readProperties(messageOf(last));
+    expect(objects.size() == sent.size() && read.size() == last.size(),
+           "every object and property is read");
     tryReading([&] { client::toOverview(objects); });
     tryReading([&] { client::toEnvironments(objects); });
-    tryReading([&] { client::toMachine(objects, last); });
-    tryReading([&] { client::toProcessDescriptions(std::vector<client::Dictionary>{last}); });
+    tryReading([&] { client::toMachine(objects, read); });
+    tryReading([&] { client::toProcessDescriptions(std::vector<client::Properties>{read}); });
     tryReading([&] { client::toLockHolders(objects); });
     tryReading([&] { client::toReservations(objects); });
-    tryReading([&] { client::toEnvironment(last); });
-    tryReading([&] { client::toServiceStatus(last); });
+    tryReading([&] { client::toEnvironment(read); });
+    tryReading([&] { client::toServiceStatus(read); });
     tryReading([&] { client::toHistoryEvent(last); });
     tryReading([&] { client::toActions({sdbus::make_struct(std::string(bytes.text()), last)}); });
     for (const auto& [name, value] : last)

@@ -74,9 +74,7 @@ std::optional<dbus::VariantMap> dictionaryFrom(Bytes& bytes) {
             const std::string name = nameFrom(bytes);
             sent[name] = valueFrom(bytes, 0);
         }
-        sdbus::PlainMessage message = sdbus::createPlainMessage();
-        message << sent;
-        message.seal();
+        sdbus::PlainMessage message = tests::messageOf(sent);
         dbus::VariantMap delivered;
         message >> delivered;
         return delivered;

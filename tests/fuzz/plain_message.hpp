@@ -10,3 +10,16 @@ namespace sdbus {
 PlainMessage createPlainMessage();
 
 } // namespace sdbus
+
+namespace genv::tests {
+
+/// Returns a message that is ready to be read.
+template <typename Values>
+sdbus::PlainMessage messageOf(const Values& values) {
+    sdbus::PlainMessage message = sdbus::createPlainMessage();
+    message << values;
+    message.seal();
+    return message;
+}
+
+} // namespace genv::tests
