@@ -48,10 +48,7 @@ std::optional<RawKey> ofKind(Key::Kind kind) {
     return RawKey{{kind, 0, {}}, {}};
 }
 
-std::optional<RawKey> mouseKey() {
-    MEVENT event{};
-    if (getmouse(&event) != OK)
-        return std::nullopt;
+std::optional<RawKey> mouseKey(const MEVENT& event) {
     if ((event.bstate & BUTTON4_PRESSED) != 0)
         return ofKind(Key::Kind::Up);
     if ((event.bstate & BUTTON5_PRESSED) != 0)
@@ -79,8 +76,6 @@ std::optional<RawKey> functionKey(wint_t code) {
         return ofKind(Key::Kind::Enter);
     case KEY_BACKSPACE:
         return ofKind(Key::Kind::Backspace);
-    case KEY_MOUSE:
-        return mouseKey();
     default:
         return std::nullopt;
     }
@@ -177,12 +172,30 @@ void Screen::draw(const std::vector<PageLine>& lines) {
 std::optional<RawKey> Screen::nextKey() {
     wint_t code = 0;
     for (;;) {
+        if (!mouseKeys_.empty()) {
+            RawKey key = mouseKeys_.front();
+            mouseKeys_.pop_front();
+            return key;
+        }
         const int result = wget_wch(stdscr, &code);
         if (result == ERR)
             return std::nullopt;
+        if (result == KEY_CODE_YES && code == KEY_MOUSE) {
+            takeMouse();
+            continue;
+        }
         // What is no key of ours is passed over.
         if (auto key = result == KEY_CODE_YES ? functionKey(code) : characterKey(code))
             return key;
+    }
+}
+
+// Where the mouse or a key follows at once, ncurses announces several events with one key, and
+// returns the latest first.
+void Screen::takeMouse() {
+    for (MEVENT event{}; getmouse(&event) == OK;) {
+        if (auto key = mouseKey(event))
+            mouseKeys_.push_front(*key);
     }
 }
 

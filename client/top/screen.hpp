@@ -5,6 +5,7 @@
 #include "client/top/keys.hpp"
 #include "client/top/page.hpp"
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -41,9 +42,11 @@ class Screen {
 
   private:
     explicit Screen(struct screen* terminal, bool isColoured);
+    void takeMouse();
 
     struct screen* terminal_;
     bool isColoured_;
+    std::deque<RawKey> mouseKeys_; ///< of the mouse, and not returned yet
 };
 
 } // namespace genv::top

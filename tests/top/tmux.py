@@ -56,6 +56,20 @@ class Tmux:
     def write(self, text):
         self.run("send-keys", "-l", text)
 
+    def row_of(self, pattern):
+        """Returns the number of the first line that matches, from 0."""
+        return next(row for row, line in enumerate(self.text().splitlines()) if re.search(pattern, line))
+
+    def press_button(self, button, column, row, times=1, then=""):
+        """Presses and releases a button of the mouse at this place, counted from 0, as a terminal reports it. Types a
+        text in the same moment."""
+        if self.flag("mouse_sgr_flag") == "1":
+            report = "".join(f"\x1b[<{button};{column + 1};{row + 1}{end}" for end in "Mm").encode()
+        else:
+            report = b"".join(b"\x1b[M" + bytes(32 + number for number in (code, column + 1, row + 1))
+                              for code in (button, 3))
+        self.run("send-keys", "-H", *(f"{byte:02x}" for byte in report * times + then.encode()))
+
     def flag(self, name):
         return self.run("display-message", "-p", f"#{{{name}}}").strip()
 
