@@ -15,9 +15,6 @@
 namespace genv::top {
 
 inline constexpr std::chrono::seconds sampleInterval{2};
-/// With more GPUs than `manyGpus`, whose readings cost a processor more.
-inline constexpr std::chrono::seconds longSampleInterval{4};
-inline constexpr std::size_t manyGpus = 32;
 inline constexpr std::chrono::seconds clusterInterval{10};
 /// The time between two questions to a driver that does not answer: each delays frames.
 inline constexpr std::chrono::seconds processRetryInterval{15};
@@ -28,8 +25,10 @@ class ServiceReader {
     /// Where the person is: `link` outlives this.
     explicit ServiceReader(ServiceLink& link, std::optional<remote::Host> host);
 
-    /// Reads what needs no driver: devices, environments and the queue. Throws Error.
-    void readState();
+    /// Reads devices and environments, which needs no driver. Throws Error.
+    void readMachine();
+    /// Reads the queue, which changes only with a signal. Throws Error.
+    void readQueue();
     /// Reads what the service remembers of the last hour. Throws Error.
     void readHistory();
     /// Reads the processes, which has the driver asked unless it was a second ago. If it does not
@@ -37,7 +36,6 @@ class ServiceReader {
     void readProcesses();
 
     [[nodiscard]] Frame frame() const;
-    [[nodiscard]] std::chrono::seconds interval() const;
 
   private:
     using Clock = std::chrono::steady_clock;

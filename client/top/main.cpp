@@ -68,7 +68,8 @@ Frame readOnce(const Options& options, bool isCluster) {
         link.client().status(); // starts it, as every command does
         reader.readProcesses();
         reader.readHistory();
-        reader.readState();
+        reader.readMachine();
+        reader.readQueue();
         return reader.frame();
     } catch (const Error& error) {
         throw link.explain(error);

@@ -15,6 +15,8 @@ struct PageLine {
     Line spans;
     std::optional<Item> item; ///< what the row is about
     bool isSelected = false;
+
+    friend bool operator==(const PageLine&, const PageLine&) = default;
 };
 
 /// The lines of a screen: exactly `size.rows`.

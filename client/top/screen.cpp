@@ -146,27 +146,37 @@ void Screen::resize() {
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0)
         resizeterm(size.ws_row, size.ws_col);
     clearok(stdscr, true);
+    drawn_.clear(); // lines of another width
 }
 
 void Screen::draw(const std::vector<PageLine>& lines) {
-    werase(stdscr);
-    int row = 0;
-    for (const PageLine& line : lines) {
-        wmove(stdscr, row, 0);
-        for (const Span& span : line.spans) {
-            wattr_set(stdscr, attributesOf(span.style, line.isSelected),
-                      isColoured_ ? pairOf(span.style.colour) : short{0}, nullptr);
-            waddnstr(stdscr, span.text.data(), static_cast<int>(span.text.size()));
-        }
-        if (line.isSelected) { // over the whole width
-            wattr_set(stdscr, A_REVERSE, 0, nullptr);
-            for (int x = getcurx(stdscr); x < getmaxx(stdscr) && getcury(stdscr) == row; ++x)
-                mvwaddch(stdscr, row, x, ' ');
-        }
-        wattr_set(stdscr, A_NORMAL, 0, nullptr);
-        ++row;
+    if (drawn_.size() != lines.size()) {
+        werase(stdscr);
+        drawn_.assign(lines.size(), {});
+    }
+    for (std::size_t row = 0; row < lines.size(); ++row) {
+        if (lines[row] == drawn_[row])
+            continue;
+        drawLine(static_cast<int>(row), lines[row]);
+        drawn_[row] = lines[row];
     }
     wrefresh(stdscr);
+}
+
+void Screen::drawLine(int row, const PageLine& line) {
+    wmove(stdscr, row, 0);
+    wclrtoeol(stdscr);
+    for (const Span& span : line.spans) {
+        wattr_set(stdscr, attributesOf(span.style, line.isSelected),
+                  isColoured_ ? pairOf(span.style.colour) : short{0}, nullptr);
+        waddnstr(stdscr, span.text.data(), static_cast<int>(span.text.size()));
+    }
+    if (line.isSelected) { // over the whole width
+        wattr_set(stdscr, A_REVERSE, 0, nullptr);
+        for (int x = getcurx(stdscr); x < getmaxx(stdscr) && getcury(stdscr) == row; ++x)
+            mvwaddch(stdscr, row, x, ' ');
+    }
+    wattr_set(stdscr, A_NORMAL, 0, nullptr);
 }
 
 std::optional<RawKey> Screen::nextKey() {

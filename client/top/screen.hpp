@@ -42,11 +42,13 @@ class Screen {
 
   private:
     explicit Screen(struct screen* terminal, bool isColoured);
+    void drawLine(int row, const PageLine& line);
     void takeMouse();
 
     struct screen* terminal_;
     bool isColoured_;
     std::deque<RawKey> mouseKeys_; ///< of the mouse, and not returned yet
+    std::vector<PageLine> drawn_;  ///< what the lines show; ncurses takes long to write them
 };
 
 } // namespace genv::top

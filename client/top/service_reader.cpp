@@ -15,18 +15,21 @@ ServiceReader::ServiceReader(ServiceLink& link, std::optional<remote::Host> host
         observer_.environment = client::namedEnvironment();
 }
 
-void ServiceReader::readState() {
+void ServiceReader::readMachine() {
     Client& client = link_.client();
     if (!isKnown_)
         observer_.uid = client.uid();
     isKnown_ = true;
     view_.machine = client.machine();
-    view_.queue = client.queue();
     for (const MachineDevice& device : view_.machine.devices) {
         const DeviceState& state = device.state;
         if (state.sampledAt && state.utilizationPercent)
             history_.add(state.device.index, *state.sampledAt, *state.utilizationPercent);
     }
+}
+
+void ServiceReader::readQueue() {
+    view_.queue = link_.client().queue();
 }
 
 void ServiceReader::readHistory() {
@@ -53,10 +56,6 @@ void ServiceReader::readProcesses() {
 
 Frame ServiceReader::frame() const {
     return frameOf(view_, history_, observer_, ctl::currentTime());
-}
-
-std::chrono::seconds ServiceReader::interval() const {
-    return view_.machine.devices.size() > manyGpus ? longSampleInterval : sampleInterval;
 }
 
 Frame troubleFrame(const ctl::Failure& failure, const std::optional<remote::Host>& host) {

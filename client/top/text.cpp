@@ -35,6 +35,11 @@ bool isShown(char32_t character, Charset charset) {
     return charset == Charset::Unicode && wcwidth(static_cast<wchar_t>(character)) >= 0;
 }
 
+// Whether every byte is a printable ASCII character, as in most texts.
+bool isPlain(std::string_view text) {
+    return std::ranges::all_of(text, [](char byte) { return byte >= ' ' && byte <= '~'; });
+}
+
 std::string_view mark(Charset charset) {
     return charset == Charset::Unicode ? "\u2026" : "~";
 }
@@ -42,6 +47,8 @@ std::string_view mark(Charset charset) {
 } // namespace
 
 std::string safe(std::string_view text, Charset charset) {
+    if (isPlain(text))
+        return std::string(text);
     std::string result;
     while (!text.empty()) {
         std::string_view rest = text;
@@ -59,6 +66,8 @@ std::string safe(std::string_view text, Charset charset) {
 }
 
 std::size_t cellsOf(std::string_view text, Charset charset) {
+    if (isPlain(text))
+        return text.size();
     std::size_t cells = 0;
     while (!text.empty())
         cells += takeCells(text, charset);

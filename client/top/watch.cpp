@@ -111,12 +111,13 @@ class ServiceWatch {
         attempt([&] {
             // At first what is known without the driver, so that there is something to see.
             if (std::exchange(isFirst_, false)) {
-                reader_.readState();
+                reader_.readMachine();
+                reader_.readQueue();
                 post(reader_.frame());
                 reader_.readHistory();
             }
             reader_.readProcesses();
-            reader_.readState();
+            reader_.readMachine();
             post(reader_.frame());
         });
     }
@@ -126,7 +127,8 @@ class ServiceWatch {
         if (!client.serviceIsThere())
             return sample(client);
         attempt([&] {
-            reader_.readState();
+            reader_.readMachine();
+            reader_.readQueue();
             post(reader_.frame());
         });
     }
@@ -150,7 +152,7 @@ class ServiceWatch {
 
     // Until the next sample is due, with a frame for what happens meanwhile.
     void waitForSample(Client& client) {
-        const Clock::time_point due = Clock::now() + reader_.interval();
+        const Clock::time_point due = Clock::now() + sampleInterval;
         for (;;) {
             alarm_.set(due);
             const auto event = client.nextEvent(alarm_.descriptor());
