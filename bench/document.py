@@ -13,6 +13,7 @@ PARTS = {
     "bus": "Over the bus",
     "processes": "Programs and shells",
     "core": "The core by itself",
+    "top": "genv-top",
     "nvml": "The NVML filter",
     "slurm": "Slurm's hooks",
     "isolation": "The kernel's gate",
