@@ -161,7 +161,8 @@ TEST_F(Stale, WhoeverLeavesFillsNoLog) {
          at = log.find(complaint, at + 1))
         ++lines;
     EXPECT_EQ(lines, 10U) << log;
-    EXPECT_NE(log.find("30 more lines of GLib were left out"), std::string::npos) << log;
+    // Usually 30. polkit may forget a question before it gets the cancellation.
+    EXPECT_NE(log.find(" more lines of GLib were left out"), std::string::npos) << log;
 }
 
 } // namespace
