@@ -73,10 +73,12 @@ class Upgrading(PageTest):
         self.assertTrue(self.is_same_page())
         self.assertNotIn("genv was upgraded", self.page.text())
 
-    def test_a_page_that_the_browser_kept_says_so_too(self):
+    def test_a_page_that_opens_afterwards_is_the_later_one_or_says_that_it_is_not(self):
         self.upgrade()
         self.page.open_page()
-        self.page.await_text("4 GPUs · 4 free ·")
-        self.page.await_text("genv was upgraded")
-        self.reload()
+        # Cockpit 287 serves the page that the browser kept, later versions read the packages again.
+        self.page.await_text("genv was upgraded|says the later page")
+        if "genv was upgraded" in self.page.text():
+            self.reload()
         self.page.await_text("4 GPUs · 4 free, says the later page")
+        self.assertNotIn("genv was upgraded", self.page.text())
