@@ -118,7 +118,7 @@ class Flood : public BusTest {
 TEST_F(Flood, OfCallsIsServedInTurnWithEverybodyElse) {
     expectServedDuring({.uid = alice, .connections = 64, .inFlight = 256, .call = listEverything},
                        [](const auto& counts) { return counts.refusedByService > 1000; });
-    service.waitForLog("uid 1001 calls faster than it can be served");
+    service.waitForLog("uid 1001 makes more calls than genvd can serve");
     // After the calls that she left are processed, she is served as before.
     waitUntil([&] { return asAlice->manager("ListDevices").ok(); }, "her to be served again");
 }
