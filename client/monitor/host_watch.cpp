@@ -245,7 +245,7 @@ void HostWatch::logDriver(const std::optional<HostFailure>& failure) {
     if (failure) {
         exchange().countFailure(failure::driver);
         if (text != loggedDriver_ && !settings_.isQuiet)
-            log(fmt::format("cannot read its nvidia-smi: {}", text));
+            report(fmt::format("cannot read its nvidia-smi: {}", text));
     }
     loggedDriver_ = text;
 }

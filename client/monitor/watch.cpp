@@ -110,10 +110,10 @@ void Watch::logState(const std::string& state) {
     if (state == loggedState_)
         return;
     loggedState_ = state;
-    log(state);
+    report(state);
 }
 
-void Watch::log(const std::string& text) const {
+void Watch::report(const std::string& text) const {
     fmt::print(stderr, "genv-monitor: {}{}{}\n", name_, name_.empty() ? "" : ": ",
                core::printable(text));
 }

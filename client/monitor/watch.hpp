@@ -41,7 +41,7 @@ class Watch {
     [[nodiscard]] Exchange& exchange() const noexcept { return exchange_; }
     /// Prints a message about the state of the machine, unless it is the same as the last one.
     virtual void logState(const std::string& state);
-    void log(const std::string& text) const;
+    void report(const std::string& text) const;
 
   private:
     void onEvent(const Event& event);
