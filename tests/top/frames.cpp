@@ -37,9 +37,10 @@ Gpu gpuOf(std::uint32_t index) {
     gpu.powerMilliwatts = 100000 + index * 1000;
     gpu.powerLimitMilliwatts = 400000;
     gpu.sampledAt = now;
-    for (std::size_t step = 0; step < historySteps; ++step)
-        gpu.history.at(step) =
-            static_cast<std::uint8_t>((step * 7 + std::size_t{index} * 13) % 101);
+    for (std::size_t step = 0; step < historySteps; ++step) {
+        const std::size_t percent = (step * 7 + std::size_t{index} * 13) % 101;
+        gpu.history.at(step) = static_cast<std::uint8_t>(percent);
+    }
     if (index % 4 < 2)
         gpu.holders.push_back(holderOf(index));
     return gpu;
