@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import tempfile
@@ -70,25 +71,33 @@ def processes_in(calls):
 class BusWatch:
     """Watches all messages on the bus, to count the calls of a command."""
 
-    END = "genv.bench.End"
+    BEGIN, END = "genv.bench.Begin", "genv.bench.End"
 
     def __init__(self, service):
         self.owner = service.owner()
         self.monitor = subprocess.Popen(["busctl", "--system", "monitor", "--json=short"], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        self.monitor.stderr.readline()  # it prints a line when it listens
+                                        stderr=subprocess.DEVNULL, text=True)
+        # busctl of systemd 257 does not report that it listens. It does if it prints a call.
+        while not select.select([self.monitor.stdout], [], [], 0.1)[0]:
+            self.mark(self.BEGIN)
+
+    @staticmethod
+    def mark(interface):
+        subprocess.run(["busctl", "--system", "call", "org.freedesktop.DBus", "/", interface, "Mark"], check=False,
+                       capture_output=True)
 
     def calls_of(self, run):
         """Returns the members that were called while `run` ran, without the Hello call and calls of other clients."""
         run()
-        subprocess.run(["busctl", "--system", "call", "org.freedesktop.DBus", "/", self.END, "End"], check=False,
-                       capture_output=True)
+        self.mark(self.END)
         members = []
         for line in self.monitor.stdout:
             message = json.loads(line)
             if message.get("interface") == self.END:
                 sender = message["sender"]
                 return [member for who, member in members if who not in (self.owner, sender)]
+            if message.get("interface") == self.BEGIN:
+                continue
             # Skip calls without a reply, because no process waits for them.
             if message["type"] == "method_call" and not message["flags"] & 1 and message.get("member") != "Hello":
                 members.append((message["sender"], message["member"]))
