@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The properties of the service's objects, and rows of details, as replies carry them. There may be
-// thousands of them, and an sdbus::Variant for each would take ten times as long.
+// thousands of them, and sdbus-c++ would make a message of its own for the variant of each.
 #pragma once
 
 #include "dbus/contract/names.hpp"
@@ -52,8 +52,8 @@ class Value {
     Held held_;
 };
 
-/// Properties by their names. Those of types that no caller reads are left out. They are few enough
-/// to search through, and a map of them would take longer to make.
+/// Properties by their names, without those whose type no caller reads. An object has so few of
+/// them that a list needs no order.
 class Properties {
   public:
     using Entry = std::pair<std::string, Value>;

@@ -194,14 +194,14 @@ std::optional<RawKey> Screen::nextKey() {
             takeMouse();
             continue;
         }
-        // What is no key of ours is passed over.
+        // Skips other keys.
         if (auto key = result == KEY_CODE_YES ? functionKey(code) : characterKey(code))
             return key;
     }
 }
 
-// Where the mouse or a key follows at once, ncurses announces several events with one key, and
-// returns the latest first.
+// If another event or a key follows at once, ncurses announces several events with one key, and
+// returns the latest one first.
 void Screen::takeMouse() {
     for (MEVENT event{}; getmouse(&event) == OK;) {
         if (auto key = mouseKey(event))

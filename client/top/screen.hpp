@@ -47,8 +47,8 @@ class Screen {
 
     struct screen* terminal_;
     bool isColoured_;
-    std::deque<RawKey> mouseKeys_; ///< of the mouse, and not returned yet
-    std::vector<PageLine> drawn_;  ///< what the lines show; ncurses takes long to write them
+    std::deque<RawKey> mouseKeys_; ///< keys of the mouse that nextKey() has not returned yet
+    std::vector<PageLine> drawn_;  ///< the lines on the screen; only changed ones are written again
 };
 
 } // namespace genv::top
