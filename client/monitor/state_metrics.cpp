@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/monitor/state_metrics.hpp"
+
+#include "client/monitor/metric.hpp"
+#include "client/slurm_jobs.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace genv::monitor {
+
+namespace {
+
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = Metric::Labels;
+
+double secondsSince(Time then, Time now) {
+    return std::max(0.0, std::chrono::duration<double>(now - then).count());
+}
+
+template <typename Value>
+double sizeOf(const Value& container) {
+    return static_cast<double>(container.size());
+}
+
+class Collector {
+  public:
+    Collector(const ServiceState& state, bool isService, Time now, std::vector<MetricFamily>& all)
+        : state_(state), isService_(isService), now_(now), all_(all) {
+        for (const Environment& environment : state_.overview.environments)
+            owners_.emplace(environment.id, environment.user);
+        for (const ComputeProcess& process : state_.processes) {
+            if (process.environment)
+                processesOf_[*process.environment] += 1;
+        }
+    }
+
+    void readings() const;
+    void identities() const;
+    void health() const;
+    void claims() const;
+    void availableMemory() const;
+    void totals() const;
+    void environments() const;
+    void processes() const;
+    void users() const;
+    void queue() const;
+    void isolation() const;
+
+  private:
+    template <typename Value>
+    void eachDevice(const char* name, const char* help, Value value) const {
+        Metric metric(all_, name, help);
+        for (const DeviceState& device : state_.overview.devices)
+            value(metric, index(device), device);
+    }
+    static Labels index(const DeviceState& device) {
+        return {{"index", std::to_string(device.device.index)}};
+    }
+
+    const ServiceState& state_;
+    bool isService_; ///< from a service, which knows the total memory of each device
+    Time now_;
+    std::vector<MetricFamily>& all_;
+    std::map<std::string, std::string> owners_; ///< user names, by environment
+    std::map<std::string, double> processesOf_; ///< compute processes, by environment
+};
+
+void Collector::readings() const {
+    eachDevice("genv_device_temperature", "Temperature in degrees Celsius",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.temperatureCelsius);
+               });
+    eachDevice("genv_device_utilization", "Utilization in percent",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.utilizationPercent);
+               });
+    eachDevice("genv_device_memory_used_bytes", "Memory in use",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.usedMemoryBytes);
+               });
+    eachDevice("genv_device_memory_total_bytes", "Memory in total",
+               [isService = isService_](Metric& metric, Labels labels, const DeviceState& device) {
+                   const double total = static_cast<double>(device.device.totalMemoryBytes);
+                   if (isService || total > 0)
+                       metric.add(std::move(labels), total);
+               });
+    eachDevice("genv_device_power_watts", "Power drawn",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   constexpr double wattsPerMilliwatt = 1e-3;
+                   metric.add(std::move(labels), device.powerMilliwatts, wattsPerMilliwatt);
+               });
+    eachDevice("genv_device_sample_age_seconds", "Time since the driver was asked for the readings",
+               [this](Metric& metric, Labels labels, const DeviceState& device) {
+                   if (device.sampledAt)
+                       metric.add(std::move(labels), secondsSince(*device.sampledAt, now_));
+               });
+}
+
+void Collector::identities() const {
+    eachDevice("genv_device_info", "A device of the machine; always 1",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   if (device.device.uuid.empty() && device.device.model.empty())
+                       return; // for example with genv 1 and without the driver's readings
+                   labels.push_back({"uuid", core::printable(device.device.uuid)});
+                   labels.push_back({"model", core::printable(device.device.model)});
+                   metric.add(std::move(labels), 1);
+               });
+}
+
+void Collector::health() const {
+    eachDevice("genv_device_health", "1 if no fault of the device is known, else 0",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.health == "ok" ? 1 : 0);
+               });
+    eachDevice(
+        "genv_device_health_info",
+        "The health of the device: ok, stale, lost or the driver's last error as xid-N; always 1",
+        [](Metric& metric, Labels labels, const DeviceState& device) {
+            labels.push_back({"health", core::printable(device.health)});
+            metric.add(std::move(labels), 1);
+        });
+}
+
+void Collector::claims() const {
+    eachDevice("genv_device_attached",
+               "1 if an environment holds the device or a share of it, else 0",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.attachments.empty() ? 0 : 1);
+               });
+    eachDevice("genv_device_shares", "Environments that hold the device or a share of it",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), sizeOf(device.attachments));
+               });
+}
+
+void Collector::availableMemory() const {
+    eachDevice("genv_device_memory_available_bytes", "Memory that no environment holds",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), static_cast<double>(device.availableMemoryBytes));
+               });
+}
+
+void Collector::totals() const {
+    const auto attached =
+        std::ranges::count_if(state_.overview.devices, [](const DeviceState& device) {
+            return !device.attachments.empty();
+        });
+    std::set<std::string> users;
+    for (const auto& [environment, user] : owners_)
+        users.insert(user);
+    Metric(all_, "genv_environments_total", "Active environments")
+        .add({}, sizeOf(state_.overview.environments));
+    Metric(all_, "genv_environments_lingering",
+           "Lingering environments: only processes that still use their devices keep them")
+        .add({}, static_cast<double>(std::ranges::count_if(
+                     state_.overview.environments,
+                     [](const Environment& environment) { return environment.lingering; })));
+    Metric(all_, "genv_processes_total", "Processes that use a device")
+        .add({}, sizeOf(state_.processes));
+    Metric(all_, "genv_attached_devices_total", "Devices that an environment holds")
+        .add({}, static_cast<double>(attached));
+    Metric(all_, "genv_users_total", "Users who have an environment").add({}, sizeOf(users));
+}
+
+void Collector::environments() const {
+    Metric processes(all_, "genv_environment_processes_total",
+                     "Processes of the environment that use a device");
+    Metric devices(all_, "genv_environment_attached_devices_total",
+                   "Devices that the environment holds");
+    Metric lingering(all_, "genv_environment_lingering",
+                     "1 if only processes that still use its devices keep the environment, else 0");
+    for (const Environment& environment : state_.overview.environments) {
+        lingering.add({{"eid", environment.id}}, environment.lingering ? 1 : 0);
+        const auto found = processesOf_.find(environment.id);
+        processes.add({{"eid", environment.id}}, found == processesOf_.end() ? 0 : found->second);
+        devices.add({{"eid", environment.id}}, sizeOf(environment.devices));
+    }
+}
+
+void Collector::processes() const {
+    Metric devices(all_, "genv_process_devices_total", "Devices that the process uses");
+    Metric memory(all_, "genv_process_used_gpu_memory_bytes",
+                  "Memory of the device that the process uses");
+    for (const ComputeProcess& process : state_.processes) {
+        const Labels labels{{"pid", std::to_string(process.pid)},
+                            {"eid", process.environment.value_or("")}};
+        devices.add(labels, sizeOf(process.uses));
+        for (const DeviceUse& use : process.uses) {
+            Labels ofDevice = labels;
+            ofDevice.push_back({"device", std::to_string(use.device)});
+            memory.add(std::move(ofDevice), use.usedMemoryBytes);
+        }
+    }
+}
+
+void Collector::users() const {
+    struct Share {
+        double environments = 0;
+        double processes = 0;
+        std::set<std::uint32_t> devices;
+    };
+    std::map<std::string, Share> shares;
+    Metric info(all_, "genv_environment_info", "An active environment; always 1");
+    for (const Environment& environment : state_.overview.environments) {
+        Share& share = shares[environment.user];
+        share.environments += 1;
+        if (const auto found = processesOf_.find(environment.id); found != processesOf_.end())
+            share.processes += found->second;
+        share.devices.insert(environment.devices.begin(), environment.devices.end());
+        info.add({{"eid", environment.id},
+                  {"username", core::printable(environment.user)},
+                  {"name", core::printable(environment.configuration.name.value_or(""))},
+                  {"job", client::slurmJobOf(environment.id).value_or("")}},
+                 1);
+    }
+    Metric environments(all_, "genv_user_environments_total", "Active environments of the user");
+    Metric processes(all_, "genv_user_processes_total",
+                     "Processes of the user's environments that use a device");
+    Metric devices(all_, "genv_user_attached_devices_total",
+                   "Devices that the user's environments hold, each counted once");
+    for (const auto& [user, share] : shares) {
+        const Labels labels{{"username", core::printable(user)}};
+        environments.add(labels, share.environments);
+        processes.add(labels, share.processes);
+        devices.add(labels, sizeOf(share.devices));
+    }
+}
+
+void Collector::queue() const {
+    double maxWait = 0;
+    for (const QueueEntry& entry : state_.queue)
+        maxWait = std::max(maxWait, secondsSince(entry.since, now_));
+    Metric(all_, "genv_queue_length", "Requests that wait for devices")
+        .add({}, sizeOf(state_.queue));
+    Metric(all_, "genv_queue_waiting_seconds", "Time that the oldest waiting request has waited")
+        .add({}, maxWait);
+}
+
+void Collector::isolation() const {
+    const IsolationState& isolation = state_.isolation;
+    const bool isInForce = isolation.wanted != "none" && isolation.mode == isolation.wanted &&
+                           isolation.trouble.empty();
+    Metric(all_, "genv_isolation_active",
+           "1 if the mode that Isolation= in genvd.conf configures is in force, else 0")
+        .add({{"mode", core::printable(isolation.wanted)}}, isInForce ? 1 : 0);
+    Metric refused(all_, "genv_gpu_refused_total",
+                   "Opens of the device that the kernel refused, or with Isolation=watch counted, "
+                   "since the service started",
+                   MetricType::Counter);
+    for (const auto& [index, count] : state_.refusedOpens)
+        refused.add({{"index", std::to_string(index)}}, static_cast<double>(count));
+}
+
+} // namespace
+
+void collectState(std::vector<MetricFamily>& all, const Sample& sample, Time now,
+                  const Selection& selection) {
+    if (!sample.state)
+        return;
+    const Collector collector(*sample.state, sample.isUp, now, all);
+    collector.readings();
+    collector.identities();
+    if (sample.isUp)
+        collector.health();
+    if (!sample.isUp && sample.machine != Machine::WithOldGenv)
+        return;
+    collector.claims();
+    if (sample.isUp)
+        collector.availableMemory();
+    collector.totals();
+    collector.environments();
+    if (sample.isUp) {
+        collector.queue();
+        collector.isolation();
+    }
+    if (selection.processes)
+        collector.processes();
+    if (selection.users)
+        collector.users();
+}
+
+} // namespace genv::monitor
