@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/root_process.hpp"
 #include "core/supposition.hpp"
+#include "dbus/activation_options.hpp"
 #include "dbus/device_request.hpp"
 #include "dbus/environment_options.hpp"
 #include "dbus/job_activation.hpp"
@@ -19,82 +20,10 @@ namespace genv::dbus {
 
 namespace {
 
-// The options of a call.
-struct Wanted {
-    std::optional<core::EnvironmentId> id;
-    core::Configuration configuration;
-    bool attach = false;
-    bool overSubscribe = false;
-    std::optional<NamedDevices> named;
-    std::optional<std::string> model;
-    core::Uid owner = 0;
-    std::optional<core::EnvironmentId> within;
-    std::optional<core::Pid> pid;
-    std::optional<sdbus::UnixFd> process;
-    std::optional<std::string> kernel;
-    WaitOptions waiting;
-};
-
-void requireDevices(const Wanted& wanted) {
-    if (wanted.waiting.wait && !wanted.attach)
-        core::fail(core::ErrorCode::InvalidArgs,
-                   "wait needs gpus or attach, which say how many GPUs to wait for");
-    if (wanted.named && !wanted.attach)
-        core::fail(core::ErrorCode::InvalidArgs,
-                   "indices and uuids name devices to attach; attach must not be false");
-    if (wanted.model && wanted.named)
-        core::fail(core::ErrorCode::InvalidArgs, "model can be combined with gpus only");
-    if (wanted.model && !wanted.attach)
-        core::fail(core::ErrorCode::InvalidArgs,
-                   "model needs gpus or attach, which say how many GPUs to attach");
-}
-
-void requireId(const core::EnvironmentId& id, core::Uid caller) {
-    core::requireIdentifier(id, "id");
-    if (core::isJobEnvironmentId(id))
-        core::fail(
-            caller == 0 ? core::ErrorCode::InvalidArgs : core::ErrorCode::AccessDenied,
-            "ids that begin with \"slurm-\" are those of Slurm's jobs, which root starts with "
-            "the option job; give another id");
-}
-
-Wanted readWanted(VariantMap values, core::Uid caller) {
-    Options options(std::move(values));
-    Wanted wanted;
-    wanted.id = options.take<std::string>("id");
-    if (wanted.id)
-        requireId(*wanted.id, caller);
-    wanted.configuration.name = options.takeName("name");
-    const auto gpus = options.take<std::uint32_t>("gpus");
-    if (gpus && *gpus != 0)
-        wanted.configuration.gpus = gpus;
-    wanted.configuration.gpuMemory = options.takeMemory("gpu-memory");
-    wanted.within = options.take<std::string>("within");
-    if (wanted.within)
-        core::requireIdentifier(*wanted.within, "within");
-    wanted.pid = options.take<std::uint32_t>("pid");
-    wanted.process = options.takeDescriptor("process");
-    wanted.kernel = options.take<std::string>("kernel");
-    if (wanted.kernel)
-        core::requireIdentifier(*wanted.kernel, "kernel");
-    const auto attach = options.take<bool>("attach");
-    wanted.named = takeNamedDevices(options);
-    wanted.model = options.takeName("model");
-    wanted.attach = attach.value_or(wanted.configuration.gpus.has_value() || wanted.named);
-    wanted.overSubscribe = options.takeFlag("over-subscribe");
-    wanted.waiting = takeWaitOptions(options);
-    wanted.owner = options.take<std::uint32_t>("uid").value_or(caller);
-    options.finish();
-    requireDevices(wanted);
-    if (wanted.pid.has_value() + wanted.process.has_value() + wanted.kernel.has_value() > 1)
-        core::fail(core::ErrorCode::InvalidArgs, "give only one of pid, process and kernel");
-    return wanted;
-}
-
 // A pending call of Activate. The functions that wait for the next step keep it alive.
 class Activation : public Operation<Activation, ActivateReply> {
   public:
-    Activation(const Context& context, ActivateReply reply, Wanted wanted)
+    Activation(const Context& context, ActivateReply reply, WantedActivation wanted)
         : Operation(std::move(reply)), context_(context), wanted_(std::move(wanted)) {}
 
     void start() {
@@ -413,7 +342,7 @@ class Activation : public Operation<Activation, ActivateReply> {
     }
 
     const Context& context_;
-    Wanted wanted_;
+    WantedActivation wanted_;
     core::PinnedProcess process_;
     core::ProcessIdentity kernelProcess_;
     std::optional<core::Kernel> kernel_;
@@ -432,7 +361,7 @@ void activate(const Context& context, const ActivateReply& reply, VariantMap opt
         activateJob(context, reply, std::move(options));
         return;
     }
-    auto wanted = readWanted(std::move(options), reply.caller().uid);
+    auto wanted = readWantedActivation(std::move(options), reply.caller().uid);
     std::make_shared<Activation>(context, reply, std::move(wanted))->start();
 }
 
