@@ -9,11 +9,17 @@ cd "$work"
 configuration=/etc/genv/genvd.conf.d/debian-tests.conf
 unit=/run/systemd/system/genvd.service.d/debian-tests.conf
 
+# Restarts the service. The starts by other tests and by the packages do not count against its start limit.
+restart() {
+    systemctl daemon-reload
+    systemctl reset-failed genvd.service
+    systemctl restart genvd.service
+}
+
 restore() {
     status=$?
     rm -f "$configuration" "$unit"
-    systemctl daemon-reload
-    systemctl restart genvd.service
+    restart
     exit "$status"
 }
 trap restore EXIT
@@ -21,8 +27,7 @@ trap restore EXIT
 mkdir -p "${unit%/*}"
 printf '[GPU]\nBackend=simulated\n' >"$configuration"
 printf '[Service]\nEnvironment=GENV_MOCK_DEVICE_COUNT=4\n' >"$unit"
-systemctl daemon-reload
-systemctl restart genvd.service
+restart
 for user in genv-tester genv-other; do
     id "$user" >/dev/null 2>&1 || useradd --create-home --shell /bin/sh "$user"
 done
