@@ -112,9 +112,10 @@ std::vector<char*> withDefaults(int count, char** arguments, std::vector<std::st
 
 int main(int argc, char** argv) {
     const bool quick = takeQuick(argc, argv);
-    std::vector<std::string> defaults{
-        quick ? "--benchmark_repetitions=3" : "--benchmark_repetitions=9",
-        quick ? "--benchmark_min_time=0.005" : "--benchmark_min_time=0.02"};
+    std::vector<std::string> defaults{quick ? "--benchmark_repetitions=3"
+                                            : "--benchmark_repetitions=9",
+                                      quick ? "--benchmark_min_time=0.005" UNIT_OF_MIN_TIME
+                                            : "--benchmark_min_time=0.02" UNIT_OF_MIN_TIME};
     std::vector<char*> words = withDefaults(argc, argv, defaults);
     int count = static_cast<int>(words.size());
     benchmark::SetDefaultTimeUnit(benchmark::kMicrosecond);
