@@ -2,7 +2,7 @@
 // The methods of Client that read the state and the history of the service.
 #include "client/libgenv/client_implementation.hpp"
 #include "client/libgenv/conversions.hpp"
-#include "client/libgenv/properties.hpp"
+#include "client/libgenv/option_values.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "genv/client.hpp"
 
