@@ -1,0 +1,39 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Compiles each source file of a compilation database by itself, and generates no code.
+
+usage: compile_each.py BUILD-FOLDER JOBS
+
+The presets of ./dev compile several files as one, and so hide an #include that a file lacks. The build of a packager
+would fail.
+"""
+
+import concurrent.futures
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+
+def compile_only(entry):
+    """Returns the messages of the compiler about a file if it does not compile, else an empty text."""
+    words = shlex.split(entry["command"])
+    if "-o" in words:
+        place = words.index("-o")
+        del words[place:place + 2]
+    done = subprocess.run([*words, "-fsyntax-only"], cwd=entry["directory"], capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
+def main(folder, jobs):
+    with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
+        entries = json.load(file)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as workers:
+        failures = [messages for messages in workers.map(compile_only, entries) if messages]
+    sys.stdout.writelines(failures)
+    return 1 if failures or not entries else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))
