@@ -6,10 +6,12 @@
 #include "tests/core/lingering_fixture.hpp"
 
 namespace genv::tests {
+
+using Pids = std::vector<core::Pid>;
+
 namespace {
 
 using Indices = std::vector<core::DeviceIndex>;
-using Pids = std::vector<core::Pid>;
 
 class LingeringDecision : public LingeringTest {
   protected:

@@ -7,10 +7,12 @@
 #include "tests/core/lingering_fixture.hpp"
 
 namespace genv::tests {
+
+using Pids = std::vector<core::Pid>;
+
 namespace {
 
 using Indices = std::vector<core::DeviceIndex>;
-using Pids = std::vector<core::Pid>;
 using core::ErrorCode;
 
 class LingeringProcess : public LingeringTest {

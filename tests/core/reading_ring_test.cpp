@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 namespace genv::tests {
+
+using Texts = std::vector<std::string>;
+
 namespace {
 
 using namespace std::chrono_literals;
-using Texts = std::vector<std::string>;
 
 class ReadingRingTest : public LedgerTest {
   protected:

@@ -5,10 +5,12 @@
 #include "tests/core/jobs_fixture.hpp"
 
 namespace genv::tests {
+
+using Texts = std::vector<std::string>;
+
 namespace {
 
 using namespace std::chrono_literals;
-using Texts = std::vector<std::string>;
 
 class SlurmJobs : public SlurmJobLedger {
   protected:

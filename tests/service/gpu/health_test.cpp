@@ -4,11 +4,11 @@
 
 using namespace genv;
 using namespace genv::tests;
+using State = core::Health::State;
 
 namespace {
 
 using Strings = std::vector<std::string>;
-using State = core::Health::State;
 
 class DeviceHealth : public NvmlTest {
   protected:
