@@ -37,8 +37,9 @@ void Jobs::observed(const Observation& observation) {
         if (process.slurm && !isReported(process.slurm->job))
             add(process, observation.started, jobs);
     }
-    for (const auto& [job, seen] : jobs) {
-        users_.describe(seen.owner, [this, job = job, seen = seen](const UserInfo& owner) {
+    for (const auto& entry : jobs) {
+        users_.describe(entry.second.owner, [this, entry](const UserInfo& owner) {
+            const auto& [job, seen] = entry;
             if (!isReported(job))
                 start(job, seen, owner);
         });

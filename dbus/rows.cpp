@@ -47,9 +47,9 @@ DeviceRows deviceRows(const core::Ledger& ledger) {
 
 AttachmentRows attachmentRows(const core::Ledger& ledger) {
     AttachmentRows rows;
-    for (const auto& [index, device] : ledger.devices().byIndex()) {
-        device.forEachHolder([&, index = index](const core::Holder& holder) {
-            rows.emplace_back(index, holder.environment,
+    for (const auto& entry : ledger.devices().byIndex()) {
+        entry.second.forEachHolder([&](const core::Holder& holder) {
+            rows.emplace_back(entry.first, holder.environment,
                               ledger.get(holder.environment).configuration.name.value_or(""),
                               holder.attachment.share.value_or(core::Bytes{0}).count,
                               core::toMicroseconds(holder.attachment.since));
