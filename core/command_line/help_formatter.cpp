@@ -2,7 +2,7 @@
 #include "core/command_line/help_formatter.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>

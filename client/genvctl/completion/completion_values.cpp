@@ -5,7 +5,7 @@
 #include "client/genvctl/shell/variables.hpp"
 #include "dbus/contract/names.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
