@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/posix/child_process.hpp"
 
+#include "core/glibc_pidfd.hpp"
 #include "service/posix/wait.hpp"
 
 #include <fcntl.h>
@@ -17,11 +18,6 @@
 #include <cstring>
 #include <string_view>
 #include <system_error>
-
-// The header of glibc 2.36 lacks the declaration of C linkage.
-extern "C" {
-#include <sys/pidfd.h>
-}
 
 namespace genv::service {
 

@@ -2,6 +2,7 @@
 #include "service/posix/pidfd.hpp"
 
 #include "core/error.hpp"
+#include "core/glibc_pidfd.hpp"
 #include "service/posix/shortage.hpp"
 
 #include <fmt/format.h>
@@ -9,11 +10,6 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-
-// glibc 2.36 declares these functions without C linkage.
-extern "C" {
-#include <sys/pidfd.h>
-}
 
 #include <cerrno>
 #include <climits>

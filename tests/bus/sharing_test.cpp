@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Real users share GPUs over the real bus: what each user may hold and see, and what each loses the
 // moment an environment ends.
+#include "core/glibc_pidfd.hpp"
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
 #include <unistd.h>
-
-// glibc 2.36 declares these functions without C linkage.
-extern "C" {
-#include <sys/pidfd.h>
-}
 
 #include <algorithm>
 #include <set>

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The service runs out of descriptors, of space in systemd's descriptor store, and of memory. It
 // refuses requests, or ends and restarts. Users keep their devices.
+#include "core/glibc_pidfd.hpp"
 #include "tests/bus/support/descriptor_store.hpp"
 #include "tests/faults/fixture.hpp"
 
 #include <sys/resource.h>
-
-// glibc 2.36 declares these functions without C linkage.
-extern "C" {
-#include <sys/pidfd.h>
-}
 
 #include <array>
 #include <deque>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/hostile/hanging_process.hpp"
 
+#include "core/glibc_pidfd.hpp"
 #include "tests/bus/support/processes.hpp"
 
 #include <fcntl.h>
@@ -14,11 +15,6 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-// glibc 2.36 declares these functions without C linkage.
-extern "C" {
-#include <sys/pidfd.h>
-}
 
 #include <array>
 #include <cerrno>

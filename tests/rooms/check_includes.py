@@ -45,6 +45,8 @@ exceptions = {
     "core/command_line": {"CLI/CLI.hpp"},
     # One class owns descriptors in all areas, and core is the folder that all may include.
     "core/descriptor.hpp": {"unistd.h"},
+    # The service and the clients wait for processes, and each version of this header has a fault of its own.
+    "core/glibc_pidfd.hpp": {"sys/pidfd.h"},
     # The callers of NVML and its replacements share NVIDIA's ABI, which must be written down only once. The header
     # contains declarations without any code of the service.
     "shims/nvml": {"service/gpu/nvml_abi.hpp"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Real processes: pinned by pidfd, reported when they exit, and never confused with another one.
 #include "core/error.hpp"
+#include "core/glibc_pidfd.hpp"
 #include "service/processes/proc_files.hpp"
 #include "service/processes/process_table.hpp"
 #include "tests/service/child.hpp"
@@ -16,15 +17,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <future>
-#include <thread>
-
-extern "C" {
-#include <sys/pidfd.h>
-}
-
 #include <deque>
+#include <future>
 #include <optional>
+#include <thread>
 
 namespace genv::tests {
 namespace {

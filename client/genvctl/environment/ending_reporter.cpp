@@ -7,6 +7,7 @@
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "client/notify/gatherer.hpp"
+#include "core/glibc_pidfd.hpp"
 
 #include <fcntl.h>
 #include <fmt/ranges.h>
@@ -15,11 +16,6 @@
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-// glibc 2.36 declares these functions without C linkage.
-extern "C" {
-#include <sys/pidfd.h>
-}
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/remote/ssh/ssh.hpp"
 
+#include "core/glibc_pidfd.hpp"
 #include "core/text.hpp"
 
 #include <fcntl.h>
@@ -12,11 +13,6 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-// glibc 2.36 declares these functions without C linkage.
-extern "C" {
-#include <sys/pidfd.h>
-}
 
 #include <algorithm>
 #include <array>
