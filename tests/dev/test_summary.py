@@ -5,6 +5,7 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
 import tempfile
 import unittest
@@ -25,6 +26,11 @@ def entry(name, status="run", output="", inside=""):
     return f'<testcase name="{name}" status="{status}">{inside}<system-out>{text}</system-out></testcase>'
 
 
+def drivers(gpu, exists=os.path.exists):
+    """Returns os.path.exists of a machine with or without NVIDIA's driver."""
+    return lambda path: gpu if path == "/dev/nvidiactl" else exists(path)
+
+
 class Summary(unittest.TestCase):
     def summarize(self, entries, labels=None, ctest_status="0", gpu=False):
         with tempfile.TemporaryDirectory() as name:
@@ -35,7 +41,7 @@ class Summary(unittest.TestCase):
             tests = [{"name": n, "properties": [{"name": "LABELS", "value": v}]} for n, v in (labels or {}).items()]
             (folder / "tests.json").write_text(json.dumps({"tests": tests}), encoding="utf-8")
             output = io.StringIO()
-            with contextlib.redirect_stdout(output), mock.patch("os.path.exists", return_value=gpu):
+            with contextlib.redirect_stdout(output), mock.patch("os.path.exists", drivers(gpu)):
                 good = summary.summarize(folder)
             return good, output.getvalue()
 

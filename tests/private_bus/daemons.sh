@@ -90,9 +90,12 @@ startBus() {
 
 # Without a library to preload, polkitd runs unmodified.
 startPolkitd() {
-    local preload
+    local preload version options=()
     preload=$(cat "$folder/polkitd-preload")
-    startDaemon polkitd env ${preload:+LD_PRELOAD="$preload"} /usr/lib/polkit-1/polkitd
+    # polkitd 128 logs at this level, and 126 by default, that it has loaded rules (rulesLoaded).
+    version=$(pkaction --version)
+    ((${version##* } <= 126)) || options=(--log-level=info)
+    startDaemon polkitd env ${preload:+LD_PRELOAD="$preload"} /usr/lib/polkit-1/polkitd "${options[@]}"
     gdbus wait --system --timeout "$deadlineSeconds" "$polkitName" 2>>"$folder/polkitd.log" ||
         fail "polkitd did not take its name on the bus"
 }
