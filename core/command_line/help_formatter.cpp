@@ -114,18 +114,25 @@ Section& sectionOf(std::vector<Section>& sections, const std::string& title) {
     return sections.emplace_back(Section{title, {}});
 }
 
+// Returns the title of a group. CLI11 has two default groups, and wrote their names in small
+// letters before version 2.5.
+std::string titleOf(const std::string& group) {
+    if (group == "Subcommands" || group == "SUBCOMMANDS")
+        return "Commands";
+    return group == "OPTIONS" ? "Options" : group;
+}
+
 std::vector<Section> sectionsOf(const CLI::App& app) {
     std::vector<Section> sections;
     for (const CLI::App* command : shownCommands(app)) {
-        const std::string group = command->get_group();
-        sectionOf(sections, group == "Subcommands" ? "Commands" : group)
+        sectionOf(sections, titleOf(command->get_group()))
             .rows.push_back({command->get_name(), command->get_description()});
     }
     for (const CLI::Option* argument : shownOptions(app, true))
         sectionOf(sections, "Arguments")
             .rows.push_back({argument->get_name(true, false), description(*argument)});
     for (const CLI::Option* option : shownOptions(app, false))
-        sectionOf(sections, option->get_group())
+        sectionOf(sections, titleOf(option->get_group()))
             .rows.push_back({optionTerm(*option), description(*option)});
     return sections;
 }
