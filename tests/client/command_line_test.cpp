@@ -4,12 +4,14 @@
 #include "client/genvctl/command_line.hpp"
 #include "client/genvctl/completion/completion.hpp"
 #include "client/genvctl/help/examples.hpp"
+#include "core/command_line/help_formatter.hpp"
 #include "core/command_line/usage_error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace genv::ctl {
 namespace {
@@ -108,6 +110,19 @@ TEST(CommandLine, HelpPrintsTheHelpOfACommand) {
     EXPECT_EQ(printed({"help", "help"}), printed({"help", "--help"}));
     EXPECT_EQ(printed({"help", "envs", "config", "gpus"}),
               printed({"envs", "config", "gpus", "--help"}));
+}
+
+TEST(CommandLine, TheHelpHasTheSameTitlesWithEachVersionOfTheLibrary) {
+    for (const auto& [options, commands] :
+         {std::pair{"Options", "Subcommands"}, std::pair{"OPTIONS", "SUBCOMMANDS"}}) {
+        CLI::App app("Try the titles", "program");
+        app.formatter(core::helpFormatter());
+        app.get_help_ptr()->group(options);
+        app.add_subcommand("one", "A command")->group(commands);
+        const std::string help = app.help();
+        EXPECT_NE(help.find("\nOptions:\n"), std::string::npos) << help;
+        EXPECT_NE(help.find("\nCommands:\n"), std::string::npos) << help;
+    }
 }
 
 TEST(CommandLine, HelpRejectsUnknownCommands) {
