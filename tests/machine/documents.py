@@ -32,6 +32,7 @@ EXCEPTIONS = {
     "DESTDIR=* cmake *": SOURCES,
     "DEBFULLNAME=* ./dev *": SOURCES,
     "data/packaging/*": SOURCES,
+    "autopkgtest *": SOURCES,
     "docker run --rm --gpus all nvidia/*": ENGINE,
     "docker run --gpus 3 nvidia/*": ENGINE,
     "GENV_BYPASS=1 nvtop": DRIVER,
