@@ -91,9 +91,11 @@ class SocketUnit {
             ::poll(waiting.data(), waiting.size(), -1);
             if (waiting[1].revents != 0)
                 return;
+            // Whoever sees a helper that has ended sees its connection closed: nobody gets the
+            // mutex while this end is open.
+            const std::lock_guard lock(mutex_);
             const core::Descriptor connection(
                 ::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-            const std::lock_guard lock(mutex_);
             if (living() < maxConnections_)
                 helpers_.emplace_back(GENV_NVML, arguments_, connection.get());
         }
