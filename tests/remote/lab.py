@@ -486,7 +486,9 @@ class Lab:
         """Writes the names and keys of the hosts, for all users. The real machine's known hosts are not used."""
         client = os.path.join(FOLDER, ".client")
         os.mkdir(os.path.join(client, "ssh"))
-        write(os.path.join(client, "ssh", "ssh_config"), "Host *\n    SendEnv LANG LC_*\n    HashKnownHosts yes\n")
+        write(os.path.join(client, "ssh", "ssh_config"), "Host *\n    SendEnv LANG LC_*\n    HashKnownHosts yes\n"
+              # OpenSSH 10.1 and later warn of the hosts' quick key exchange.
+              "    IgnoreUnknown WarnWeakCrypto\n    WarnWeakCrypto no\n")
         write(os.path.join(client, "ssh", "ssh_known_hosts"), "".join(host.known_host() for host in self._hosts.values()))
         run(["mount", "--bind", os.path.join(client, "ssh"), "/etc/ssh"])
         names = ["127.0.0.1 localhost\n", "10.77.0.254 client\n"]
