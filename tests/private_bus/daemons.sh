@@ -100,6 +100,17 @@ startPolkitd() {
         fail "polkitd did not take its name on the bus"
 }
 
+# The helper that checks passwords is setuid, or, as with polkit 128 on Debian sid, agents reach it through the socket of
+# polkit-agent-helper.socket.
+startAgentHelper() {
+    local helper=/usr/lib/polkit-1/polkit-agent-helper-1 socket=/run/polkit/agent-helper.socket
+    [[ ! -u $helper ]] || return 0
+    mkdir -p "${socket%/*}"
+    startDaemon agent-helper systemd-socket-activate --accept --inetd --listen="$socket" "$helper" --socket-activated
+    awaitFrom agent-helper "its socket" isListening "$socket"
+    chmod 666 "$socket"
+}
+
 # stopDaemon NAME: stops a daemon, even if a test has stopped it with SIGSTOP. It is not an error if the daemon does not
 # run.
 stopDaemon() {
