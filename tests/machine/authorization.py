@@ -50,7 +50,7 @@ class Sessions(MachineTest):
 
         def write(text):
             machine.write(POLICY, text)
-            machine.must(["systemctl", "restart", "polkit"])
+            machine.restart_polkit()
         self.addCleanup(write, kept)
         write(kept[:begin] + changed + kept[end:])
         remote, local = self.shell("alice"), self.console("alice")

@@ -267,6 +267,11 @@ class Machine:
         out = self.must(["journalctl", "--boot", "--output=json", "--all", "--no-pager", *matches])
         return [json.loads(line) for line in out.splitlines()]
 
+    def restart_polkit(self):
+        """Restarts polkit, however often it was restarted before: systemd limits starts to five in ten seconds."""
+        self.run(["systemctl", "reset-failed", "polkit"])
+        self.must(["systemctl", "restart", "polkit"])
+
     def account(self):
         """Returns information for finding the cause of a failure."""
         journal = self.run(["journalctl", "--boot", "--no-pager", "--output=short-monotonic", "--lines=120"])

@@ -156,9 +156,7 @@ class Kept(Held):
         self.assert_kept()
 
     def test_polkit_restarts(self):
-        # Other tests have restarted it, too, and systemd limits starts to five in ten seconds.
-        scenario.machine.must(["systemctl", "reset-failed", "polkit"])
-        scenario.machine.must(["systemctl", "restart", "polkit"])
+        scenario.machine.restart_polkit()
         self.ok(self.shell("carol").run("genvctl run -- true"))
         scenario.machine.must(["systemctl", "kill", "--signal=KILL", "polkit"])
         self.ok(self.shell("carol").run("genvctl run -- true"))

@@ -140,8 +140,8 @@ class MachineTest(unittest.TestCase):
         """Adds a polkit rule for this test, which applies at once."""
         name = "/etc/polkit-1/rules.d/10-test.rules"
         machine.write(name, text)
-        machine.must(["systemctl", "restart", "polkit"])
-        self.addCleanup(machine.must, ["systemctl", "restart", "polkit"])
+        machine.restart_polkit()
+        self.addCleanup(machine.restart_polkit)
         self.addCleanup(machine.must, ["rm", name])
 
     def tearDown(self):
