@@ -23,7 +23,7 @@ requirementsOf() { awk -F ' *\\| *' -v column="$1" '/^[^#]/ { print $column }' "
 #              also compiles the gate's program to other instructions.
 declare -A packages=(
     [build]=$(requirementsOf 2)
-    [test]="dbus dbus-broker polkitd systemd systemd-journal-remote libglib2.0-bin mount util-linux git
+    [test]="dbus dbus-broker polkitd systemd systemd-journal-remote libglib2.0-bin mount util-linux util-linux-extra git
         zsh fish bash-completion prometheus strace abigail-tools python3-venv mandoc groff-base rpm rpmlint
         python3-ipykernel python3-jupyter-client
         python3-jeepney python3-pytest python3-pip python3-setuptools python3-wheel
@@ -32,7 +32,7 @@ declare -A packages=(
         cockpit-bridge cockpit-system cockpit-ws sudo chromium chromium-driver python3-selenium python3-gi nodejs node-typescript
         mmdebstrap systemd-container clang-14|"
     [slurm]="slurmctld slurmd slurm-client munge iproute2"
-    [on]="mmdebstrap mount util-linux"
+    [on]="mmdebstrap mount util-linux util-linux-extra"
     [bench]="gnuplot-nox"
     [coverage]="gcovr"
     [fuzz]="clang-14|clang-19 libclang-rt-14-dev|libclang-rt-19-dev"

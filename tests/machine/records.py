@@ -49,7 +49,7 @@ class Records(MachineTest):
     def test_the_catalog_explains_it(self):
         eid = self.attach_once()
         explained = await_that("the record", lambda: scenario.machine.must(
-            ["journalctl", "--boot", "--catalog", "--no-pager", f"MESSAGE_ID={ATTACHED}", f"GENV_ENVIRONMENT={eid}"]))
+            ["journalctl", "--quiet", "--boot", "--catalog", "--no-pager", f"MESSAGE_ID={ATTACHED}", f"GENV_ENVIRONMENT={eid}"]))
         self.assertIn(f"Subject: GPU 0 was attached to environment {eid} of alice\n", explained)
         self.assertIn("Documentation: man:genvd(8)\n", explained)
 
