@@ -54,17 +54,17 @@ class Records(MachineTest):
         self.assertIn("Documentation: man:genvd(8)\n", explained)
 
     def test_everybody_reads_their_own_history_and_root_all_of_it(self):
-        eid = self.attach_once()
+        since, eid = self.since_now(), self.attach_once()
         alice, bob = self.shell("alice"), self.shell("bob")
 
         def seen(shell):
-            return [json.loads(line)["event"] for line in self.ok(shell.run("genvctl history --json=short")).splitlines()
-                    if json.loads(line).get("environment") == eid]
+            lines = self.ok(shell.run(f"genvctl history {since} --json=short")).splitlines()
+            return [json.loads(line)["event"] for line in lines if json.loads(line).get("environment") == eid]
         expected = ["environment-started", "attached", "detached", "environment-ended"]
         await_that("alice's history", lambda: seen(alice) == expected)
         self.assertEqual(seen(bob), [])
         self.refused(bob.run("genvctl --no-ask-password history --user alice"), 4, "")
-        self.assertEqual([event["event"] for event in self.lines("history") if event.get("environment") == eid], expected)
+        self.assertEqual([event["event"] for event in self.lines("history", since) if event.get("environment") == eid], expected)
         report = scenario.machine.must(["genvctl", "report", "--by", "user", "--format", "csv"])
         self.assertRegex(report, r"(?m)^user,alice,1001,")
 

@@ -213,7 +213,7 @@ class Bus(MachineTest):
 
 class Reboot(MachineTest):
     def test_nothing_is_held_after_a_reboot_and_the_history_is_there(self):
-        machine = scenario.machine
+        machine, since = scenario.machine, self.since_now()
         holder = self.hold("alice", "--gpus 2 --name before")
         [eid] = self.held()
         machine.reboot()
@@ -222,5 +222,5 @@ class Reboot(MachineTest):
         self.assertEqual((self.json("envs"), self.held(), self.queue()), ([], [], []))
         shell = self.shell("bob")
         self.assertEqual(self.ok(shell.run("genvctl run --gpus 2 -- printenv CUDA_VISIBLE_DEVICES")), "0,1\n")
-        told = [(event["environment"], event["user"]) for event in self.lines("history", "--kind", "attached")]
+        told = [(event["environment"], event["user"]) for event in self.lines("history", since, "--kind", "attached")]
         self.assertEqual(told.count((eid, "alice")), 2)

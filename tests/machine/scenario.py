@@ -103,6 +103,11 @@ class MachineTest(unittest.TestCase):
     def json(self, *arguments):
         return json.loads(machine.must(["genvctl", *arguments, "--json"]))
 
+    @staticmethod
+    def since_now():
+        """Returns the option for events from now on: before a reboot, another environment may have had the same id."""
+        return f"--since=@{int(time.time())}"
+
     def lines(self, *arguments):
         """Returns the output that is one JSON object per line."""
         return [json.loads(line) for line in machine.must(["genvctl", *arguments, "--json=short"]).splitlines()]
