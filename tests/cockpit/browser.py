@@ -145,9 +145,10 @@ class Browser:
 
     def login(self, user="carol", password=PASSWORD):
         self.driver.get(f"{self.base}/system")
-        self.await_element("#login-user-input").send_keys(user)
-        self.driver.find_element(By.CSS_SELECTOR, "#login-password-input").send_keys(password)
-        self.driver.find_element(By.CSS_SELECTOR, "#login-button").click()
+        # A script of Cockpit shows the form once it has looked at the browser.
+        self.await_visible("#login-user-input").send_keys(user)
+        self.await_visible("#login-password-input").send_keys(password)
+        self.await_visible("#login-button").click()
         until(lambda: self.driver.find_elements(By.CSS_SELECTOR, "#topnav, #nav-system"), "the shell of Cockpit")
 
     def open_page(self):
@@ -167,6 +168,9 @@ class Browser:
     def await_element(self, selector):
         until(lambda: self.elements(selector), selector, DEADLINE_SECONDS)
         return self.elements(selector)[0]
+
+    def await_visible(self, selector):
+        return until(lambda: next((each for each in self.elements(selector) if each.is_displayed()), None), selector, DEADLINE_SECONDS)
 
     def text(self, selector="body"):
         return self.driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
@@ -201,7 +205,7 @@ class Browser:
     def become_administrator(self):
         self.driver.switch_to.default_content()
         until(lambda: self.press_text("Administrative access") or self.press_text("Limited access"), "the switch of the shell")
-        password = self.await_element("input[type=password]")
+        password = self.await_visible("input[type=password]")
         password.send_keys(PASSWORD)
         until(lambda: self.press_text("Authenticate"), "the button of the password")
         self.driver.switch_to.default_content()
