@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "bench/bus/crowd.hpp"
 
+#include "core/parent_end.hpp"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -14,23 +16,25 @@ namespace genv::bench {
 
 namespace {
 
-[[noreturn]] void live(int reports) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+[[noreturn]] void live(pid_t leader, int reports) {
     const core::Pid self = static_cast<core::Pid>(::getpid());
-    if (::write(reports, &self, sizeof(self)) != sizeof(self))
+    if (!core::endWithParent(leader, SIGKILL) ||
+        ::write(reports, &self, sizeof(self)) != sizeof(self))
         ::_exit(1);
     for (;;)
         ::pause();
 }
 
-[[noreturn]] void lead(int orders, int reports) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+[[noreturn]] void lead(pid_t bench, int orders, int reports) {
     ::prctl(PR_SET_NAME, "bench-leader");
+    if (!core::endWithParent(bench, SIGKILL))
+        ::_exit(1);
+    const pid_t leader = ::getpid();
     for (std::size_t count = 0; ::read(orders, &count, sizeof(count)) == sizeof(count);) {
         for (; count > 0; --count) {
             const pid_t child = ::fork();
             if (child == 0)
-                live(reports);
+                live(leader, reports);
             if (child < 0)
                 ::_exit(1); // the children end with it
         }
@@ -45,6 +49,7 @@ Crowd::Crowd() {
     std::array<int, 2> reports{};
     if (::pipe2(orders.data(), O_CLOEXEC) < 0 || ::pipe2(reports.data(), O_CLOEXEC) < 0)
         throw std::runtime_error("pipe");
+    const pid_t bench = ::getpid();
     leader_ = ::fork();
     if (leader_ == 0) {
         // Close the descriptors of other crowds as well, so that those crowds do not wait for this
@@ -54,7 +59,7 @@ Crowd::Crowd() {
         ::close_range(3, static_cast<unsigned>(lower) - 1, 0);
         ::close_range(static_cast<unsigned>(lower) + 1, static_cast<unsigned>(upper) - 1, 0);
         ::close_range(static_cast<unsigned>(upper) + 1, ~0U, 0);
-        lead(orders[0], reports[1]);
+        lead(bench, orders[0], reports[1]);
     }
     ::close(orders[0]);
     ::close(reports[1]);

@@ -6,13 +6,13 @@
 #include "core/command_line/help_formatter.hpp"
 #include "core/command_line/parsing.hpp"
 #include "core/descriptor.hpp"
+#include "core/parent_end.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 #include "service/gpu/nvml_sampler.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,14 +32,6 @@ using namespace genv::service;
 
 [[noreturn]] void throwErrno(const char* what) {
     throw std::system_error(errno, std::generic_category(), what);
-}
-
-// Also ends this process when it hangs in the driver and cannot notice the end of its input.
-void dieWithParent(pid_t parent) {
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-        throwErrno("PR_SET_PDEATHSIG");
-    if (::getppid() != parent)
-        throw std::runtime_error("the parent is gone");
 }
 
 // Lets the kernel end this process if an answer exceeds the limit. Uses SIGKILL, which the driver's
@@ -153,8 +145,10 @@ int main(int argc, char** argv) {
     if (const auto status = genv::core::exitAfterParsing(app, argc, argv))
         return *status;
     try {
-        if (parent != 0)
-            dieWithParent(parent);
+        // Also ends this process when it hangs in the driver and cannot notice the end of its
+        // input.
+        if (parent != 0 && !genv::core::endWithParent(parent, SIGKILL))
+            throw std::runtime_error("the parent is gone");
         const TimeLimit limit(std::chrono::seconds{seconds});
         NvmlSampler sampler(library, gpuFolder, proc);
         serve(sampler, limit);

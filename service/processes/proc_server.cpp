@@ -2,6 +2,7 @@
 #include "service/processes/proc_server.hpp"
 
 #include "core/descriptor.hpp"
+#include "core/parent_end.hpp"
 #include "service/posix/shortage.hpp"
 #include "service/processes/proc_protocol.hpp"
 
@@ -25,14 +26,6 @@ namespace {
 
 [[noreturn]] void throwErrno(const char* what) {
     throw std::system_error(errno, std::generic_category(), what);
-}
-
-// Also ends this process while it hangs in the kernel and cannot notice the end of its input.
-void dieWithParent(pid_t parent) {
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-        throwErrno("PR_SET_PDEATHSIG");
-    if (::getppid() != parent)
-        throw std::runtime_error("the parent is gone");
 }
 
 // Standard input and output are one socket. Libraries that print write to standard error instead.
@@ -93,7 +86,10 @@ std::string_view receive(int socket, std::string& buffer) {
 
 int serveProcReads(pid_t parent) {
     try {
-        dieWithParent(parent);
+        // Also ends this process while it hangs in the kernel and cannot notice the end of its
+        // input.
+        if (!core::endWithParent(parent, SIGKILL))
+            throw std::runtime_error("the parent is gone");
         // A stopping unit signals all of its processes. This one ignores the signal and ends when
         // genvd has ended.
         ::signal(SIGTERM, SIG_IGN);

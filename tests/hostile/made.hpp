@@ -2,11 +2,11 @@
 // A process in any state that a test needs: with any uids, in any namespaces.
 #pragma once
 
+#include "core/parent_end.hpp"
 #include "core/process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,9 +25,11 @@ class Made {
         int ready[2];
         if (::pipe2(ready, O_CLOEXEC) != 0)
             throw std::runtime_error("pipe");
+        const pid_t parent = ::getpid();
         pid_ = ::fork();
         if (pid_ == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (!core::endWithParent(parent, SIGKILL))
+                ::_exit(1);
             body([&](long number) {
                 if (::write(ready[1], &number, sizeof(number)) != sizeof(number))
                     ::_exit(1);

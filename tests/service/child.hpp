@@ -2,6 +2,7 @@
 // A child process that waits to be killed. The test kills and reaps it.
 #pragma once
 
+#include "core/parent_end.hpp"
 #include "core/process.hpp"
 
 #include <fcntl.h>
@@ -32,11 +33,13 @@ class Child {
         int started[2];
         if (::pipe2(started, O_CLOEXEC) < 0)
             throw std::runtime_error("pipe");
+        const pid_t parent = ::getpid();
         pid_ = ::fork();
         if (pid_ == 0) {
             if (options.uid != 0 && ::setresuid(options.uid, options.uid, options.uid) != 0)
                 ::_exit(126);
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (!core::endWithParent(parent, SIGKILL))
+                ::_exit(126);
             ::signal(SIGTERM, SIG_DFL);
             if (!options.environment.empty())
                 run(options.environment); // closes the pipe when it starts

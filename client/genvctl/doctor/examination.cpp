@@ -4,12 +4,12 @@
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/terminal/json.hpp"
+#include "core/parent_end.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,8 +68,7 @@ class Running {
             close(ends[0]);
             // Uses its own process group, so that the children of the check end with it.
             setpgid(0, 0);
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            if (getppid() != parent)
+            if (!core::endWithParent(parent, SIGKILL))
                 _exit(1);
             answer(check, places, ends[1]);
         }

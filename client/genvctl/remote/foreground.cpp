@@ -2,9 +2,9 @@
 #include "client/genvctl/remote/foreground.hpp"
 
 #include "client/genvctl/shell/execution.hpp"
+#include "core/parent_end.hpp"
 
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,7 +70,7 @@ int runInForeground(const std::vector<std::string>& words, bool staysAwake) {
     if (child == 0) {
         ignored.restore();
         // Without this process, nothing is held for the command.
-        if (prctl(PR_SET_PDEATHSIG, SIGHUP) == 0 && getppid() == parent)
+        if (core::endWithParent(parent, SIGHUP))
             execute(words);
         _exit(signalledStatus);
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/terminal/password_agent.hpp"
 
+#include "core/parent_end.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,12 +18,12 @@ namespace {
 
 // Runs in the child. It must not outlive its parent, and inherits only the write end of the pipe.
 [[noreturn]] void runAgent(pid_t parent, int notify) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    const bool endsWithParent = core::endWithParent(parent, SIGTERM);
     // This process may block signals and receive them in another way, but they must end the agent.
     sigset_t noSignals;
     sigemptyset(&noSignals);
     sigprocmask(SIG_SETMASK, &noSignals, nullptr);
-    if (getppid() == parent) {
+    if (endsWithParent) {
         const int kept = dup(notify); // without close-on-exec
         const std::string process = std::to_string(parent);
         const std::string descriptor = std::to_string(kept);

@@ -2,6 +2,7 @@
 #include "client/remote/ssh/ssh.hpp"
 
 #include "core/glibc_pidfd.hpp"
+#include "core/parent_end.hpp"
 #include "core/text.hpp"
 
 #include <fcntl.h>
@@ -127,7 +128,7 @@ class HeldSignals {
 // leak its sd_bus.
 [[noreturn]] void become(const Start& start) {
     // The child ends with the thread that started it, even if it waits for a host that hangs.
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != start.parent)
+    if (!core::endWithParent(start.parent, SIGKILL))
         _exit(sshFailed);
     setsid(); // without a terminal for prompts, and without Ctrl-C, which is for the parent
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM, SIGCHLD})

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/bus/support/service.hpp"
 
+#include "core/parent_end.hpp"
+
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,9 +77,11 @@ Service::~Service() {
 }
 
 void Service::launch() {
+    const pid_t parent = ::getpid();
     pid_ = ::fork();
     if (pid_ == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (!core::endWithParent(parent, SIGKILL))
+            ::_exit(127);
         const int log = ::open(log_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         ::dup2(log, STDERR_FILENO);
         for (const auto& [name, value] : variables_)
