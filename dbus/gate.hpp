@@ -70,7 +70,7 @@ class Gate {
             }));
     }
 
-    /// Cancels the questions and drops the calls of a closed connection.
+    /// Forgets the questions and drops the calls of a closed connection.
     void onDisconnected(const std::string& busName);
 
     /// Returns the number of pending questions.

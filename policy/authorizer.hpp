@@ -20,7 +20,9 @@ enum class Verdict {
     TimedOut,            ///< no reply in time
 };
 
-/// A pending question. Destroying it cancels the question, and its callback is then never called.
+/// A pending question. After it is destroyed, its callback is never called. Destroyed before the
+/// reply only when the sender has left the bus or this process ends: polkit then ends the question
+/// and closes the password prompt.
 class Check {
   public:
     Check() = default;

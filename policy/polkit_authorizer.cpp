@@ -25,8 +25,8 @@ struct FreeError {
 };
 using ErrorPtr = std::unique_ptr<GError, FreeError>;
 
-// A pending question. The callback of libpolkit and the Check share it. The first of them to reply
-// or to cancel takes the callback out, so that it is called at most once.
+// A pending question. The callback of libpolkit, the timers and the Check share it. The first of
+// them takes the callback out, so that it is called at most once.
 struct Pending {
     Question question{};
     std::string busName;
@@ -34,7 +34,7 @@ struct Pending {
     Authorizer::Answer answer;
     ObjectPtr<GCancellable> cancellable{g_cancellable_new()};
     ObjectPtr<PolkitAuthority> authority; ///< set once the question was sent
-    guint timer = 0;                      ///< the timeout of the question
+    guint timer = 0;                      ///< the timeout, and later the cancellation
     guint pause = 0;                      ///< the delay before a retry
     std::size_t repeats = 0;
 
@@ -142,11 +142,31 @@ void checkAfterAPause(const PendingPtr& pending) {
                            giveAway(pending), [](gpointer data) { takeBack<Pending>(data); });
 }
 
-gboolean onTimeout(gpointer data) {
+void startTimer(const PendingPtr& pending, std::chrono::milliseconds time, GSourceFunc callback) {
+    pending->timer =
+        g_timeout_add_full(G_PRIORITY_DEFAULT, static_cast<guint>(time.count()), callback,
+                           giveAway(pending), [](gpointer data) { takeBack<Pending>(data); });
+}
+
+gboolean onCancellation(gpointer data) {
     const PendingPtr pending = *static_cast<PendingPtr*>(data);
     pending->timer = 0; // returning G_SOURCE_REMOVE removes the source
     g_cancellable_cancel(pending->cancellable.get());
+    return G_SOURCE_REMOVE;
+}
+
+// For a question whose reply nobody awaits any more. A cancellation tells polkitd to close the
+// password prompt.
+void cancelLater(const PendingPtr& pending) {
+    pending->stopTimers();
+    startTimer(pending, PolkitAuthorizer::cancellationDelay, onCancellation);
+}
+
+gboolean onTimeout(gpointer data) {
+    const PendingPtr pending = *static_cast<PendingPtr*>(data);
+    pending->timer = 0; // returning G_SOURCE_REMOVE removes the source
     pending->finish(Verdict::TimedOut);
+    cancelLater(pending);
     return G_SOURCE_REMOVE;
 }
 
@@ -156,10 +176,8 @@ class PolkitCheck : public Check {
     PolkitCheck(const PolkitCheck&) = delete;
     PolkitCheck& operator=(const PolkitCheck&) = delete;
     ~PolkitCheck() override {
-        const bool waiting = std::exchange(pending_->answer, nullptr) != nullptr;
-        pending_->stopTimers();
-        if (waiting) // libpolkit then tells polkitd to close the password prompt
-            g_cancellable_cancel(pending_->cancellable.get());
+        if (std::exchange(pending_->answer, nullptr) != nullptr)
+            cancelLater(pending_);
     }
 
   private:
@@ -224,10 +242,7 @@ std::unique_ptr<Check> PolkitAuthorizer::ask(const std::string& busName, const Q
     pending->busName = busName;
     pending->interactive = interactive;
     pending->answer = std::move(answer);
-    const std::chrono::milliseconds timeout = interactive ? interactiveDeadline : deadline;
-    pending->timer =
-        g_timeout_add_full(G_PRIORITY_DEFAULT, static_cast<guint>(timeout.count()), onTimeout,
-                           giveAway(pending), [](gpointer data) { takeBack<Pending>(data); });
+    startTimer(pending, interactive ? interactiveDeadline : deadline, onTimeout);
     if (authority_->object) {
         authority_->ask(pending);
     } else {

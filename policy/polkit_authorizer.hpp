@@ -17,6 +17,11 @@ class PolkitAuthorizer : public Authorizer {
     /// The timeouts of a question; an interactive one waits for a person.
     static constexpr std::chrono::seconds deadline{10};
     static constexpr std::chrono::seconds interactiveDeadline{120};
+    /// The time between the end of a request and the cancellation of its question. By then polkitd
+    /// has ended the question itself if its sender or the password agent has left the bus. A
+    /// cancellation in the same moment can stop polkitd forever: see "polkit and the bus" in
+    /// data/doc/faults.md.
+    static constexpr std::chrono::seconds cancellationDelay{5};
 
     PolkitAuthorizer();
     PolkitAuthorizer(const PolkitAuthorizer&) = delete;

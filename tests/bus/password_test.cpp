@@ -3,6 +3,9 @@
 // the target. The approval covers the request that was shown and nothing else.
 #include "tests/bus/support/agent.hpp"
 #include "tests/bus/support/fixture.hpp"
+#include "tests/bus/support/monitor.hpp"
+
+#include <csignal>
 
 namespace genv::tests {
 namespace {
@@ -82,6 +85,28 @@ TEST_F(Password, PromptGoesAwayWithTheCaller) {
     agent.processUntil(
         *asAlice, [&] { return agent.cancelled == 1; }, "the prompt to go away");
     EXPECT_EQ(devicesOf(id), "0");
+}
+
+// To cancel a question in the moment in which its agent leaves as well can stop polkitd forever.
+TEST_F(Password, PromptOfACallerThatLeftIsLeftToPolkit) {
+    Monitor monitor("interface='org.freedesktop.PolicyKit1.Authority',type='method_call'");
+    {
+        Client leaving(alice);
+        leaving.setInteractive(true);
+        const auto call =
+            leaving.start(environmentPath(id), environmentInterface, "Detach", "au", 0);
+        agent.processUntil(
+            leaving, [&] { return !agent.prompts.empty(); }, "the prompt");
+        monitor.awaitCall("CheckAuthorization");
+        signalDaemon("polkitd", SIGSTOP); // polkitd ends no question until genvd has noticed
+    }
+    service.waitForLog("refused dev.genv.Environment.Detach");
+    signalDaemon("polkitd", SIGCONT);
+    agent.processUntil(
+        *asAlice, [&] { return agent.cancelled == 1; }, "the prompt to go away");
+    const UserProcess alices(alice);
+    activate(*asAlice, alices, 1);
+    EXPECT_EQ(monitor.awaitCall("CheckAuthorization"), std::vector<std::string>{});
 }
 
 TEST_F(Password, IsGivenForWhatWasShownAndNothingElse) {
