@@ -20,9 +20,9 @@ enum class Verdict {
     TimedOut,            ///< no reply in time
 };
 
-/// A pending question. After it is destroyed, its callback is never called. Destroyed before the
-/// reply only when the sender has left the bus or this process ends: polkit then ends the question
-/// and closes the password prompt.
+/// A pending question. After it is destroyed, its callback is never called. It is destroyed before
+/// the reply only if the sender has left the bus or this process ends: polkit then ends the
+/// question and closes the password prompt.
 class Check {
   public:
     Check() = default;

@@ -21,6 +21,13 @@ class Password : public BusTest {
         agent.processUntil(
             *asAlice, [&] { return !agent.prompts.empty(); }, "the prompt");
     }
+    std::unique_ptr<PendingCall> callUpToThePrompt(Client& client) {
+        client.setInteractive(true);
+        auto call = client.start(environmentPath(id), environmentInterface, "Detach", "au", 0);
+        agent.processUntil(
+            client, [&] { return !agent.prompts.empty(); }, "the prompt");
+        return call;
+    }
     const Answer& finish(PendingCall& call) {
         agent.processUntil(
             *asAlice, [&] { return call.answered; }, "the answer");
@@ -76,11 +83,7 @@ TEST_F(Password, IsNotAskedForWhenTheCallDoesNotAllowIt) {
 TEST_F(Password, PromptGoesAwayWithTheCaller) {
     {
         Client leaving(alice);
-        leaving.setInteractive(true);
-        const auto call =
-            leaving.start(environmentPath(id), environmentInterface, "Detach", "au", 0);
-        agent.processUntil(
-            leaving, [&] { return !agent.prompts.empty(); }, "the prompt");
+        const auto call = callUpToThePrompt(leaving);
     }
     agent.processUntil(
         *asAlice, [&] { return agent.cancelled == 1; }, "the prompt to go away");
@@ -92,11 +95,7 @@ TEST_F(Password, PromptOfACallerThatLeftIsLeftToPolkit) {
     Monitor monitor("interface='org.freedesktop.PolicyKit1.Authority',type='method_call'");
     {
         Client leaving(alice);
-        leaving.setInteractive(true);
-        const auto call =
-            leaving.start(environmentPath(id), environmentInterface, "Detach", "au", 0);
-        agent.processUntil(
-            leaving, [&] { return !agent.prompts.empty(); }, "the prompt");
+        const auto call = callUpToThePrompt(leaving);
         monitor.awaitCall("CheckAuthorization");
         signalDaemon("polkitd", SIGSTOP); // polkitd ends no question until genvd has noticed
     }
