@@ -151,6 +151,7 @@ void cancelJob(Context& /*context*/, const GivenCommand& given) {
 }
 
 void extendJob(Context& context, const GivenCommand& given) {
+    const std::chrono::seconds lifetime = requiredLifetime(given.value("TIME"));
     const ClusterJob job = requireJob(jobNumber(given));
     if (job.state != JobState::Holding || job.batchHost.empty())
         throw Failure(ExitStatus::Failed, fmt::format("Slurm job {} has not started yet", job.id),
@@ -161,7 +162,7 @@ void extendJob(Context& context, const GivenCommand& given) {
                       "Ask an administrator: \"scontrol update JobId=... TimeLimit=+60\".");
     if (!isThisMachine(job.batchHost))
         context.options.host = job.batchHost;
-    extendEnvironment(context, job.environment(), given.value("TIME"));
+    extendEnvironment(context, job.environment(), lifetime);
 }
 
 } // namespace genv::ctl::cluster

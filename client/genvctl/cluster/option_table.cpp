@@ -110,6 +110,10 @@ constexpr std::array optionRows{
     OptionRow{"deactivate", "--kill", {Use::Nothing}}, // scancel ends the processes anyway
     OptionRow{"extend", "--id", {Use::Mapped}},
     OptionRow{"extend", "TIME", {Use::Mapped}},
+    OptionRow{"extend",
+              "--no-end",
+              {Use::Refused, "Slurm ends each job at its time limit",
+               "\"genvctl extend --id slurm-JOBID TIME\" extends the time limit."}},
     OptionRow{"",
               "--id",
               {Use::Refused, "a running Slurm job cannot be joined this way",

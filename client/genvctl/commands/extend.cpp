@@ -7,7 +7,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace genv::ctl {
 
@@ -15,30 +18,39 @@ namespace {
 
 struct ExtendArguments {
     std::optional<std::string> lifetime;
+    bool hasNoEnd = false;
     std::optional<std::string> id;
 };
+
+// Returns the wanted time from now, or nothing to remove the end.
+std::optional<std::chrono::seconds> wantedLifetime(const ExtendArguments& arguments) {
+    if (arguments.hasNoEnd)
+        return std::nullopt;
+    return requiredLifetime(arguments.lifetime);
+}
 
 } // namespace
 
 void addExtend(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("extend", "Extend the lease of an environment");
     const auto arguments = std::make_shared<ExtendArguments>();
-    command
-        ->add_option("TIME", arguments->lifetime,
-                     "Set the end TIME from now, such as 2h [default: the limit]")
-        ->type_name("");
+    CLI::Option* time =
+        command->add_option("TIME", arguments->lifetime, "Set the end TIME from now, such as 2h")
+            ->type_name("");
+    command->add_flag("--no-end", arguments->hasNoEnd, "Remove the end of the lease")
+        ->excludes(time);
     command->add_option("--id,--eid", arguments->id, "Extend environment ID [default: the shell's]")
         ->type_name("ID");
     command->footer("The command never shortens a lease, and fails if there is no lease.");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] {
+            const auto lifetime = wantedLifetime(*arguments);
             if (arguments->id) {
                 core::requireIdentifier(*arguments->id, "id");
-                extendEnvironment(context, *arguments->id, arguments->lifetime);
+                extendEnvironment(context, *arguments->id, lifetime);
             } else {
-                context.inEnvironment([&](const std::string& id) {
-                    extendEnvironment(context, id, arguments->lifetime);
-                });
+                context.inEnvironment(
+                    [&](const std::string& id) { extendEnvironment(context, id, lifetime); });
             }
         };
     });

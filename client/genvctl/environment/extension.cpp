@@ -15,50 +15,31 @@ namespace genv::ctl {
 
 namespace {
 
-constexpr const char* lifetimeLimit = "MaxLifetime";
 constexpr std::string_view jobPrefix = "slurm-"; // used in the ids of Slurm jobs only
 
-// Without a time, extends the environment to the owner's limit, or removes its end.
-ConfigurationChange wantedChange(Client& client, const std::string& id,
-                                 const std::optional<std::string>& typed) {
-    ConfigurationChange change;
-    if (typed)
-        change.setLifetime(readLifetime("TIME", *typed));
-    const Environment environment = client.environment(id);
-    // Slurm knows the end of a job even if its prolog did not report it.
-    const bool isJob = id.starts_with(jobPrefix);
-    if (!environment.expires && isJob && !typed)
-        throw Failure(ExitStatus::Failed,
-                      fmt::format("genv does not know when environment {} ends", id),
-                      fmt::format("Say how long the job is to last from now: genvctl extend --id "
-                                  "{} 2h",
-                                  id));
-    if (!environment.expires && !isJob)
-        throw Failure(ExitStatus::Failed,
-                      fmt::format("Environment {} has no lease; it was not changed", id),
-                      "It ends only with its processes, so there is nothing to extend.");
-    if (typed)
-        return change;
-    const auto limits = client.limits(environment.uid);
-    const auto limit = limits.find(lifetimeLimit);
-    std::optional<std::chrono::seconds> maxLifetime;
-    if (limit != limits.end() && limit->second.allowed) {
-        // Subtracts one second for the duration of the call.
-        maxLifetime = std::chrono::floor<std::chrono::seconds>(
-            environment.created + std::chrono::seconds(*limit->second.allowed - 1) - currentTime());
-        if (maxLifetime->count() < 1)
-            throw Failure(ExitStatus::Failed,
-                          fmt::format("Environment {} may not last any longer (MaxLifetime)", id),
-                          "\"genvctl limits\" shows your limits.");
-    }
-    return change.setLifetime(maxLifetime);
+// Slurm knows the end of a job even if its prolog did not report it.
+void requireLease(const Environment& environment) {
+    if (!environment.expires && !environment.id.starts_with(jobPrefix))
+        throw Failure(
+            ExitStatus::Failed,
+            fmt::format("Environment {} has no lease; it was not changed", shown(environment.id)),
+            "It ends only with its processes, so there is nothing to extend.");
 }
 
 } // namespace
 
+std::chrono::seconds requiredLifetime(const std::optional<std::string>& text) {
+    if (!text)
+        throw Failure(ExitStatus::Usage, "missing TIME",
+                      "Give the time from now, such as 2h, or --no-end to remove the end.");
+    return readLifetime("TIME", *text);
+}
+
 void extendEnvironment(Context& context, const std::string& id,
-                       const std::optional<std::string>& lifetime) {
-    const ConfigurationChange change = wantedChange(context.client(), id, lifetime);
+                       std::optional<std::chrono::seconds> lifetime) {
+    requireLease(context.client().environment(id));
+    ConfigurationChange change;
+    change.setLifetime(lifetime);
     context.authorised([&](Client& client) { client.configure(id, change); });
     const auto expires = context.client().environment(id).expires;
     if (context.printJson({{"id", id}, {"expires", expires ? toJson(*expires) : Json(nullptr)}}))

@@ -2,6 +2,7 @@
 // Extends the lease of an environment, for "extend" here and on a cluster.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -9,9 +10,12 @@ namespace genv::ctl {
 
 class Context;
 
-/// Extends an environment by this time from now, or to the limit of its owner if there is no time.
-/// Prints the new end. Throws Failure and Error.
+/// Parses the TIME of "extend". Throws Failure(Usage) if it is missing or invalid.
+std::chrono::seconds requiredLifetime(const std::optional<std::string>& text);
+
+/// Sets the end of a lease to this time from now, or removes the end if there is no time. Prints the
+/// new end. Throws Failure and Error.
 void extendEnvironment(Context& context, const std::string& id,
-                       const std::optional<std::string>& lifetime);
+                       std::optional<std::chrono::seconds> lifetime);
 
 } // namespace genv::ctl
