@@ -19,13 +19,14 @@ struct Bytes {
     friend constexpr Bytes operator-(Bytes a, Bytes b) { return {a.count - b.count}; }
 };
 
-/// Reads an amount: a whole number and a unit, b k m g (powers of 1000) or ki mi gi (powers of
-/// 1024) in either case; no unit means bytes. Throws Error(InvalidArgs) for anything else, for 0
-/// and for 2^63 bytes or more.
+/// Reads an amount: a whole number and a unit, in either case. b, k, m, g, t and kb, mb, gb, tb are
+/// powers of 1000; ki, mi, gi, ti and kib, mib, gib, tib are powers of 1024. No unit means bytes.
+/// Throws Error(InvalidArgs) for anything else, for 0, for 2^63 bytes or more, and for less than
+/// 1 MiB without a unit, where the unit was most likely forgotten.
 Bytes parseBytes(std::string_view text);
 
-/// Writes an amount exactly, in the unit that gives the smallest number: 4000000000 is "4g",
-/// 44040192 is "42mi".
+/// Writes an amount exactly, in the unit of genv 1 that gives the smallest number: 4000000000 is
+/// "4g", 44040192 is "42mi".
 std::string formatBytes(Bytes amount);
 
 /// Writes an amount in whole mebibytes, rounded down, as snapshots do: "15258mi".

@@ -94,6 +94,18 @@ std::chrono::milliseconds parseDuration(std::string_view text) {
     return std::chrono::milliseconds{static_cast<std::int64_t>(total)};
 }
 
+std::chrono::milliseconds parseTypedDuration(std::string_view text) {
+    const std::chrono::milliseconds span = parseDuration(text);
+    const std::size_t last = text.find_last_not_of(' ');
+    const bool hasUnit = text.at(last) < '0' || text.at(last) > '9';
+    if (!hasUnit && span.count() != 0)
+        fail(
+            ErrorCode::InvalidArgs,
+            "invalid time span \"{}\": expected a unit after each number, such as 30s, 10min or 2h",
+            escaped(text));
+    return span;
+}
+
 std::string formatDuration(std::chrono::milliseconds span) {
     constexpr std::array written{TimeUnit{"d", oneDay}, TimeUnit{"h", oneHour},
                                  TimeUnit{"min", oneMinute}, TimeUnit{"s", oneSecond}};

@@ -30,7 +30,7 @@ std::optional<core::Bytes> Options::takeMemory(const std::string& name) {
         return core::parseBytes(value->get<std::string>());
     if (!value->containsValueOfType<std::uint64_t>())
         refuseType(name, *value, "s\" or \"t");
-    return core::parseBytes(std::to_string(value->get<std::uint64_t>()));
+    return core::parseBytes(std::to_string(value->get<std::uint64_t>()) + "b");
 }
 
 std::optional<std::string> Options::takeName(const std::string& name) {

@@ -189,7 +189,7 @@ export class Actions {
                 field("name", _("Name"), {maxlength: 64, placeholder: _("such as training")}),
                 field("gpus", _("GPUs"), {type: "number", min: waits ? 1 : 0, value: "1", required: true}),
                 this.#models(),
-                field("memory", _("Memory of each"), {placeholder: _("all of it"), pattern: "\\s*[0-9]+\\s*[kKmMgGtT]?\\s*"}, _("Such as 8g.")),
+                field("memory", _("Memory of each"), {placeholder: _("all of it"), pattern: "\\s*[0-9]+\\s*[kKmMgGtT][iI]?[bB]?\\s*"}, _("Such as 8g.")),
                 field("lifetime", _("End it after"), {placeholder: _("no lease")}, _("Such as 30min, 2h or 1d.")),
                 ...waits ? [field("timeout", _("Wait at most"), {value: "2h", required: true}, _("Such as 30min, 2h or 1d."))] : this.#waiting(),
                 check("share", _("Share GPUs that others hold"), false),

@@ -50,13 +50,11 @@ export function age(from, now) {
     return seconds < MINUTE ? _("less than 1min") : duration(seconds - seconds % MINUTE);
 }
 
-/** Parses "2h", "1h 30min" or "90" (seconds) to seconds; null if the text is not a time.
+/** Parses "2h" or "1h 30min" to seconds; null if the text is not a time. Each number needs a unit.
  * @param {string} text
  * @returns {number | null} */
 export function parseDuration(text) {
     const trimmed = text.trim().toLowerCase();
-    if (/^\d+$/.test(trimmed))
-        return Number(trimmed);
     if (!/^(\d+\s*(s|min|m|h|d|w)\s*)+$/.test(trimmed))
         return null;
     let sum = 0;

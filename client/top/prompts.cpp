@@ -201,7 +201,7 @@ std::optional<Request> answerCount(Choice& choice, const Frame& frame, Prompt pr
 
 std::optional<Request> answerTime(Choice& choice, Prompt prompt) {
     try {
-        const auto span = core::parseDuration(prompt.input);
+        const auto span = core::parseTypedDuration(prompt.input);
         std::get<ExtendRequest>(prompt.request).lifetime =
             std::chrono::ceil<std::chrono::seconds>(span);
         return prompt.request;

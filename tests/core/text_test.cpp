@@ -5,6 +5,8 @@
 #include "core/text.hpp"
 #include "tests/core/fakes.hpp"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace genv::tests {
@@ -21,16 +23,53 @@ TEST(Bytes, AreReadWithEveryUnitInEitherCase) {
         {"4g", 4000000000},     {"4gi", 4294967296},
         {"4G", 4000000000},     {"4Gi", 4294967296},
         {"512MI", 536870912},   {"9223372036854775807", 9223372036854775807ULL},
+        {"8gb", 8000000000},    {"40GB", 40000000000},
+        {"8GiB", 8589934592},   {"8gib", 8589934592},
+        {"2kB", 2000},          {"2KiB", 2048},
+        {"3MB", 3000000},       {"3mib", 3145728},
+        {"1t", 1000000000000},  {"1TB", 1000000000000},
+        {"1ti", 1099511627776}, {"1TiB", 1099511627776},
+        {"1048576", 1048576},   {"8b", 8},
     };
     for (const auto& [text, count] : table)
         EXPECT_EQ(core::parseBytes(text).count, count) << text;
 }
 
 TEST(Bytes, RefuseWhatIsNoAmount) {
-    for (const char* text :
-         {"", "g", "4x", "4 g", " 4g", "4g ", "-1", "+1", "1.5g", "0", "0g", "4gib", "4gg", "0x10",
-          "9223372036854775808", "99999999999999999999999g", "10000000000gi", "4\xff"})
+    for (const char* text : {"",
+                             "g",
+                             "4x",
+                             "4 g",
+                             " 4g",
+                             "4g ",
+                             "-1",
+                             "+1",
+                             "1.5g",
+                             "0",
+                             "0g",
+                             "4gibb",
+                             "4bg",
+                             "4ib",
+                             "4gg",
+                             "0x10",
+                             "9223372036854775808",
+                             "99999999999999999999999g",
+                             "10000000000gi",
+                             "4\xff"})
         EXPECT_EQ(codeOf([&] { core::parseBytes(text); }), ErrorCode::InvalidArgs) << text;
+}
+
+TEST(Bytes, WithoutAUnitAreRefusedWhereOneWasForgotten) {
+    const std::vector<std::pair<const char*, const char*>> table{
+        {"1", "1g"}, {"8", "8g"}, {"80", "80g"}, {"8000", "8000m"}, {"1048575", "1048575m"}};
+    for (const auto& [text, likely] : table) {
+        try {
+            core::parseBytes(text);
+            ADD_FAILURE() << text;
+        } catch (const core::Error& error) {
+            EXPECT_THAT(error.what(), testing::HasSubstr(fmt::format("Did you mean {}?", likely)));
+        }
+    }
 }
 
 TEST(Bytes, AreWrittenExactlyInTheLargestUnitThatFits) {
@@ -65,6 +104,14 @@ TEST(Duration, RefusesWhatIsNone) {
     for (const char* text : {"", " ", "s", "10x", "-1s", "1.5h", "1h x", "99999999999999999999",
                              "101 years", "5000w 1000w"})
         EXPECT_EQ(codeOf([&] { core::parseDuration(text); }), ErrorCode::InvalidArgs) << text;
+}
+
+TEST(Duration, NeedsAUnitWherePeopleTypeIt) {
+    EXPECT_EQ(core::parseTypedDuration("8h"), 8h);
+    EXPECT_EQ(core::parseTypedDuration("1h 30min "), 90min);
+    EXPECT_EQ(core::parseTypedDuration("0"), 0s);
+    for (const char* text : {"8", " 8", "8 ", "1h 30", "1h30", "008", "10x", ""})
+        EXPECT_EQ(codeOf([&] { core::parseTypedDuration(text); }), ErrorCode::InvalidArgs) << text;
 }
 
 TEST(Duration, IsWrittenInItsTwoLargestUnits) {

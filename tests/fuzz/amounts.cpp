@@ -51,6 +51,10 @@ GENV_FUZZ_TARGET(amounts) {
                "a time span is at most a hundred years");
         writeAndRead(span);
     });
+    tryReading([&] {
+        expect(core::parseTypedDuration(input) == core::parseDuration(input),
+               "a unit does not change a time span");
+    });
     const core::WallTime now{std::chrono::seconds{1'700'000'000}};
     tryReading([&] {
         const core::WallTime moment = core::parseMoment(input, now);

@@ -51,7 +51,7 @@ EnforceOptions readOptions(const Arguments& arguments) {
 
 void enforce(Context& context, const Arguments& arguments) {
     const EnforceOptions options = readOptions(arguments);
-    const std::chrono::seconds interval = readTime("--interval", arguments.interval);
+    const std::chrono::seconds interval = readTimeOrSeconds("--interval", arguments.interval);
     if (interval.count() == 0) {
         printActions(context,
                      context.authorised([&](Client& client) { return client.enforce(options); }));

@@ -23,16 +23,24 @@ auto parsed(const char* option, const std::string& text, Parse parse) {
     }
 }
 
-} // namespace
-
-std::chrono::seconds readTime(const char* option, const std::string& text) {
-    const auto span = parsed(option, text, core::parseDuration);
+std::chrono::seconds wholeSeconds(const char* option, const std::string& text,
+                                  std::chrono::milliseconds span) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span);
     if (seconds != span)
         throw Failure(
             ExitStatus::Usage,
             fmt::format("invalid value \"{}\" for {}: expected whole seconds", text, option));
     return seconds;
+}
+
+} // namespace
+
+std::chrono::seconds readTime(const char* option, const std::string& text) {
+    return wholeSeconds(option, text, parsed(option, text, core::parseTypedDuration));
+}
+
+std::chrono::seconds readTimeOrSeconds(const char* option, const std::string& text) {
+    return wholeSeconds(option, text, parsed(option, text, core::parseDuration));
 }
 
 std::optional<std::chrono::seconds> readTime(const char* option,

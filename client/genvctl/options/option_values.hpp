@@ -11,8 +11,10 @@
 
 namespace genv::ctl {
 
-/// Parses a duration with core::parseDuration(), in whole seconds. Throws Failure(Usage).
+/// Parses a duration with core::parseTypedDuration(), in whole seconds. Throws Failure(Usage).
 std::chrono::seconds readTime(const char* option, const std::string& text);
+/// The same for an option of genv 1, where a number without a unit is in seconds.
+std::chrono::seconds readTimeOrSeconds(const char* option, const std::string& text);
 std::optional<std::chrono::seconds> readTime(const char* option,
                                              const std::optional<std::string>& text);
 

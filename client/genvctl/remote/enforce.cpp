@@ -78,7 +78,7 @@ bool isStoppedBefore(std::chrono::steady_clock::time_point moment, const StopSig
 
 void enforceOnHosts(Context& context, const HostOptions& options, const FleetArguments& arguments) {
     FleetCycles cycles(options, options.list(context), readRules(arguments));
-    const std::chrono::seconds interval = readTime("--interval", arguments.interval);
+    const std::chrono::seconds interval = readTimeOrSeconds("--interval", arguments.interval);
     if (interval.count() == 0) {
         printFleetActions(context, cycles.run());
     } else {

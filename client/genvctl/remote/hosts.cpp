@@ -67,7 +67,7 @@ std::vector<remote::Host> HostOptions::list(const Context& context) const {
 }
 
 std::chrono::milliseconds HostOptions::deadline() const {
-    const auto time = readTime("--timeout", timeout);
+    const auto time = readTimeOrSeconds("--timeout", timeout);
     if (time.count() == 0)
         throw Failure(ExitStatus::Usage,
                       "invalid value for --timeout: expected at least one second");

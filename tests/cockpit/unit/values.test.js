@@ -36,10 +36,10 @@ test("what a duration reads like can be typed", () => {
         assert.equal(parseDuration(text), seconds);
     }
     assert.equal(duration(3601), "1h");
-    assert.equal(parseDuration("90"), 90);
+    assert.equal(parseDuration("1h 30min"), 5400);
     assert.equal(parseDuration("2 h"), 7200);
     assert.equal(parseDuration("1w"), 604800);
-    for (const text of ["", "soon", "2x", "h", "-1h", "1.5h"])
+    for (const text of ["", "90", "1h 30", "soon", "2x", "h", "-1h", "1.5h"])
         assert.equal(parseDuration(text), null, text);
 });
 

@@ -13,17 +13,23 @@ from genv import address, connection, contract, errors, memory, project, service
 
 
 class TestMemory:
-    @pytest.mark.parametrize("text, amount", [("1", 1), ("42mi", 42 << 20), ("4g", 4 * 10**9), ("4G", 4 * 10**9),
+    @pytest.mark.parametrize("text, amount", [("1b", 1), ("42mi", 42 << 20), ("4g", 4 * 10**9), ("4G", 4 * 10**9),
                                               ("7b", 7), ("2k", 2000), ("2ki", 2048), ("3m", 3 * 10**6),
-                                              ("1Gi", 1 << 30), ("9223372036854775807", (1 << 63) - 1)])
+                                              ("1Gi", 1 << 30), ("8GiB", 8 << 30),
+                                              ("40GB", 40 * 10**9), ("1tb", 10**12), ("1048576", 1 << 20), ("9223372036854775807", (1 << 63) - 1)])
     def test_units(self, text, amount):
         assert memory.parse(text) == amount
         assert memory.parse(memory.text_of(amount)) == amount
 
-    @pytest.mark.parametrize("text", ["", "g", "4 g", "-1", "1.5g", "4t", "0", "0g", "٤", "9223372036854775808",
+    @pytest.mark.parametrize("text", ["", "g", "4 g", "-1", "1.5g", "4gg", "4bb", "0", "0g", "٤", "9223372036854775808",
                                       "10000000000g", "1" * 100, "4g\n"])
     def test_what_is_none(self, text):
         with pytest.raises(genv.InvalidArgs):
+            memory.parse(text)
+
+    @pytest.mark.parametrize("text, likely", [("8", "8g"), ("80", "80g"), ("8000", "8000m"), ("1048575", "1048575m")])
+    def test_a_forgotten_unit(self, text, likely):
+        with pytest.raises(genv.InvalidArgs, match=f"Did you mean {likely}"):
             memory.parse(text)
 
     def test_texts_are_as_short_as_the_services(self):
