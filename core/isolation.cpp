@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace genv::core {
@@ -365,6 +366,49 @@ const DeviceFacts* Isolation::deviceWith(const DeviceNode& node) const {
             return &device->facts;
     }
     return nullptr;
+}
+
+GuardedUses Isolation::guardedUses() const {
+    if (inForce_ != IsolationMode::User)
+        return [](const ComputeProcess&) { return std::vector<GuardedUse>{}; };
+    using Known = std::map<Uid, std::optional<std::vector<Uid>>>;
+    return [this, known = std::make_shared<Known>()](const ComputeProcess& process) {
+        std::vector<GuardedUse> uses;
+        if (process.facts.uids.hasRoot())
+            return uses;
+        // As for the kernel, the real uid counts.
+        const Uid real = process.facts.uids.real;
+        auto found = known->find(real);
+        if (found == known->end())
+            found = known->emplace(real, grantees(real)).first;
+        if (!found->second)
+            return uses;
+        std::vector<Uid> users = *found->second;
+        users.push_back(process.user()); // the creator of its user namespace
+        for (const ComputeUse& use : process.uses) {
+            if (isGuarded(use.device) && !isOpen(use.device))
+                uses.push_back({use.device, holderAmong(users, use.device)});
+        }
+        return uses;
+    };
+}
+
+// Returns the users whose grants the kernel checks for a real uid, or nothing if the uid is exempt.
+// If the kernel does not answer, no process must end for it.
+std::optional<std::vector<Uid>> Isolation::grantees(Uid real) const {
+    try {
+        const std::optional<Uid> other = gates_.granteeOf(real);
+        return other ? std::optional(std::vector{real, *other}) : std::nullopt;
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+std::optional<Uid> Isolation::holderAmong(const std::vector<Uid>& users,
+                                          const DeviceUuid& device) const {
+    const auto holder =
+        std::ranges::find_if(users, [&](Uid user) { return ledger_.isHeldBy(device, user); });
+    return holder == users.end() ? std::nullopt : std::optional(*holder);
 }
 
 const std::vector<DeviceNode>& Isolation::nodesOf(const DeviceUuid& device) const {

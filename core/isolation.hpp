@@ -12,6 +12,7 @@
 
 #include "core/access_guard.hpp"
 #include "core/events.hpp"
+#include "core/guarded_use.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/gates.hpp"
 #include "core/ports/log.hpp"
@@ -71,6 +72,9 @@ class Isolation final : public AccessGuard {
     /// Returns the device with this node, or null. For the node of a GPU with MIG instances,
     /// returns one of the instances.
     [[nodiscard]] const DeviceFacts* deviceWith(const DeviceNode& node) const;
+    /// Returns a function that judges processes by the grants of now. It asks the kernel once about
+    /// each uid, so use it for one enforcement cycle.
+    [[nodiscard]] GuardedUses guardedUses() const;
 
   private:
     [[nodiscard]] const std::vector<DeviceNode>& nodesOf(const DeviceUuid& device) const;
@@ -78,6 +82,9 @@ class Isolation final : public AccessGuard {
     [[nodiscard]] bool isHeld(const DeviceNode& node, Uid user) const;
     [[nodiscard]] bool isOpen(const DeviceUuid& device) const;
     [[nodiscard]] bool isGuarded(const DeviceUuid& device) const;
+    [[nodiscard]] std::optional<Uid> holderAmong(const std::vector<Uid>& users,
+                                                 const DeviceUuid& device) const;
+    [[nodiscard]] std::optional<std::vector<Uid>> grantees(Uid real) const;
     [[nodiscard]] std::set<Grant> wantedGrants() const;
     [[nodiscard]] bool namesNoNode() const;
     [[nodiscard]] GateMode wantedMode() const;

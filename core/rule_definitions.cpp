@@ -21,7 +21,10 @@ constexpr std::array definitions{
         RuleSwitch{"EnvDevices", &RuleSwitches::envDevices,
                    "End processes on GPUs their environment does not hold",
                    "Whether to end processes that use a GPU which is not attached to their "
-                   "environment."}},
+                   "environment.\n"
+                   "With Isolation=user also processes outside every environment that use a "
+                   "guarded GPU which their user does not hold. Processes with a uid of 0 and "
+                   "those of exempt users are spared."}},
     RuleDefinition{Rule::MaxLifetime, "max-lifetime", &findLifetimes, {}, &Reason::expired},
     RuleDefinition{
         Rule::MaxEnvironmentsPerUser, "max-environments-per-user", &findMaxEnvironments, {}},
@@ -40,7 +43,10 @@ constexpr std::array definitions{
                    "As few of its processes on that GPU as possible are ended: the largest first, "
                    "then the smallest one that suffices, and among equals the one that started "
                    "last.\n"
-                   "Memory that the driver does not report counts as zero."}},
+                   "Memory that the driver does not report counts as zero.\n"
+                   "With Isolation=user also processes outside every environment, if their user "
+                   "holds only shares of that GPU: they may use what the user's environments leave "
+                   "of these shares."}},
     RuleDefinition{Rule::MaxProcessesPerUser, "max-processes-per-user", &findMaxProcesses, {}},
     RuleDefinition{
         Rule::MaxGpuMemoryPerDevice, "max-gpu-memory-per-device", &findMemoryPerDevice, {}},

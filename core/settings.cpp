@@ -22,9 +22,6 @@ std::string gapOfIsolation(const Settings& settings) {
         return {};
     if (settings.dryRun)
         return "with DryRun=yes, a process keeps every GPU that it opened while its user held it";
-    if (!settings.rules.nonEnvProcesses)
-        return "with NonEnvProcesses=no, a process outside environments keeps every GPU that it "
-               "opened while its user held it";
     return {};
 }
 

@@ -12,6 +12,7 @@ Policing::Policing(Machine& machine, Sharing& sharing, GlibLoop& loop, core::Log
       evictor(sharing.ledger, machine.observer, terminator, loop, log),
       enforcer({sharing.ledger, machine.observer, machine.users, terminator, sharing.idleness,
                 machine.clock, sharing.events, log, machine.slurm.get(),
-                [&settings] { return settings.slurm.idleAction; }}) {}
+                [&settings] { return settings.slurm.idleAction; },
+                [&isolation = sharing.isolation] { return isolation.guardedUses(); }}) {}
 
 } // namespace genv::service

@@ -76,6 +76,9 @@ class Gates {
     /// Removes a grant. This takes effect before it returns; processes that have the node open keep
     /// it. A missing grant has no effect.
     virtual void revoke(const Grant& grant) = 0;
+    /// Returns the user whose grants count for a uid in addition to the uid's own: the owner of a
+    /// subordinate uid, otherwise the uid itself. Unset: the uid is exempt and may open every node.
+    [[nodiscard]] virtual std::optional<Uid> granteeOf(Uid uid) = 0;
     [[nodiscard]] virtual std::vector<Refusals> refusals() = 0;
 };
 

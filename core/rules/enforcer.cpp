@@ -206,20 +206,21 @@ void Enforcer::withFindings(
     const std::shared_ptr<const Observation>& observation, const RuleSet& rules,
     const std::function<void(std::vector<Finding>, const std::map<Uid, UserInfo>&)>& use) {
     const std::set<Uid> uids = usersOf(parts_.ledger, *observation);
-    describeAll(parts_.users, uids,
-                [this, observation, rules, use](const std::map<Uid, UserInfo>& users) {
-                    const auto isProtected = [this](const ComputeProcess& process) {
-                        return parts_.terminator.isProtected(process);
-                    };
-                    const Ledger& ledger = parts_.ledger;
-                    const Situation situation{ledger.environments(),
-                                              ledger.devices(),
-                                              runningProcesses(ledger, *observation, isProtected),
-                                              parts_.idleness,
-                                              users,
-                                              parts_.clock.bootNow()};
-                    use(evaluate(situation, rules), users);
-                });
+    describeAll(
+        parts_.users, uids, [this, observation, rules, use](const std::map<Uid, UserInfo>& users) {
+            const auto isProtected = [this](const ComputeProcess& process) {
+                return parts_.terminator.isProtected(process);
+            };
+            const Ledger& ledger = parts_.ledger;
+            const GuardedUses guarded = parts_.guardedUses ? parts_.guardedUses() : GuardedUses{};
+            const Situation situation{ledger.environments(),
+                                      ledger.devices(),
+                                      runningProcesses(ledger, *observation, isProtected, guarded),
+                                      parts_.idleness,
+                                      users,
+                                      parts_.clock.bootNow()};
+            use(evaluate(situation, rules), users);
+        });
 }
 
 std::vector<Finding> Enforcer::dueFindings(std::vector<Finding> findings,

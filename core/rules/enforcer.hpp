@@ -67,6 +67,8 @@ class Enforcer {
         Slurm* slurm = nullptr;
         /// The action on an idle job. If empty, its owner is warned.
         std::function<SlurmIdleAction()> idleAction = {};
+        /// Called for each cycle; empty: nothing is guarded.
+        std::function<GuardedUses()> guardedUses = {};
     };
 
     /// All parts must outlive this object, which must outlive the last iteration of the loop.

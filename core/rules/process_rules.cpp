@@ -48,6 +48,78 @@ bool isSlurmsToJudge(const WorkingState& state, const RunningProcess& process) {
                                [&](const ComputeUse& use) { return state.isSlurms(use.device); });
 }
 
+// Returns the devices on which a process has no business: in an environment those that are not
+// attached to it, outside environments those that isolation guards and its user does not hold.
+std::vector<DeviceUuid> foreignDevices(const WorkingState& state, const RunningProcess& process) {
+    std::vector<DeviceUuid> foreign;
+    for (const GuardedUse& use : process.guarded) {
+        if (!use.holder)
+            foreign.push_back(use.device);
+    }
+    if (process.environment == nullptr)
+        return foreign;
+    for (const ComputeUse& use : process.process->uses) {
+        // Slurm decides which of its devices a job may use. A process outside the cgroup only
+        // claims to belong to the job.
+        if (process.environment->attachmentTo(use.device) == nullptr &&
+            !(process.environment->job && process.process->slurm && state.isSlurms(use.device)))
+            foreign.push_back(use.device);
+    }
+    return foreign;
+}
+
+// Returns what a user may use of a device with all environments together, or nothing if the user
+// holds all of it. Environments within others use the shares of those.
+std::optional<Bytes> sharesOf(const WorkingState& state, Uid user, const DeviceUuid& device) {
+    Bytes shares;
+    for (const auto& [sequence, environment] : state.situation.environments) {
+        if (environment.uid != user || environment.parent)
+            continue;
+        const Attachment* attachment = environment.attachmentTo(device);
+        if (attachment != nullptr && !attachment->share)
+            return std::nullopt;
+        if (attachment != nullptr)
+            shares = shares + *attachment->share;
+    }
+    return shares;
+}
+
+// Finds users whose processes outside environments use more memory of a guarded device than the
+// users' shares leave. Only those processes end: each environment keeps its own share.
+void findMemoryOutside(WorkingState& state) {
+    using Key = std::pair<Uid, DeviceUuid>;
+    std::map<Key, std::vector<RunningProcess*>> outside;
+    for (RunningProcess& process : state.processes) {
+        for (const GuardedUse& use : process.guarded) {
+            if (!process.ends && use.holder)
+                outside[{*use.holder, use.device}].push_back(&process);
+        }
+    }
+    for (const auto& [key, processes] : outside) {
+        const auto& [user, device] = key;
+        const std::optional<Bytes> shares = sharesOf(state, user, device);
+        if (!shares)
+            continue;
+        const auto size = [&uuid = device](const RunningProcess& process) {
+            return process.ends ? Bytes{0} : process.memoryOn(uuid).value_or(Bytes{0});
+        };
+        Bytes used = sum(processes, size);
+        for (const RunningProcess& process : state.processes) {
+            if (process.environment != nullptr && process.environment->uid == user)
+                used = used + size(process);
+        }
+        if (used <= *shares)
+            continue;
+        Consequences& consequences = state.find(
+            Rule::EnvMemory, user, std::nullopt, fmt::format("user {} {}", user, device),
+            fmt::format("User {}, in part outside environments, is using {} on device {} which is "
+                        "{} over the user's shares of {}",
+                        state.userName(user), formatMebibytes(used), state.index(device),
+                        formatMebibytes(used - *shares), formatBytes(*shares)));
+        state.endFewest(processes, used - *shares, size, consequences);
+    }
+}
+
 std::string subjectOf(const ProcessIdentity& process) {
     return fmt::format("{}/{}", process.pid, process.startTime);
 }
@@ -70,24 +142,24 @@ void findNonEnvProcesses(WorkingState& state, const RuleSet& /*rules*/) {
 
 void findEnvDevices(WorkingState& state, const RuleSet& /*rules*/) {
     for (RunningProcess& process : state.processes) {
-        if (process.ends || process.environment == nullptr)
+        if (process.ends)
             continue;
-        std::vector<DeviceUuid> foreign;
-        for (const ComputeUse& use : process.process->uses) {
-            // Slurm decides which of its devices a job may use. A process outside the cgroup only
-            // claims to belong to the job.
-            if (process.environment->attachmentTo(use.device) == nullptr &&
-                !(process.environment->job && process.process->slurm && state.isSlurms(use.device)))
-                foreign.push_back(use.device);
-        }
+        const std::vector<DeviceUuid> foreign = foreignDevices(state, process);
         if (foreign.empty())
             continue;
-        Consequences& consequences =
-            state.find(Rule::EnvDevices, process.user, process.environment->id,
-                       subjectOf(process.process->facts.identity),
-                       fmt::format("Process {} from environment {} is using non-attached GPU(s) {}",
-                                   process.process->facts.identity.pid, process.environment->id,
-                                   state.indices(foreign)));
+        const Environment* environment = process.environment;
+        Consequences& consequences = state.find(
+            Rule::EnvDevices, process.user,
+            environment != nullptr ? std::optional(environment->id) : std::nullopt,
+            subjectOf(process.process->facts.identity),
+            environment != nullptr
+                ? fmt::format("Process {} from environment {} is using non-attached GPU(s) {}",
+                              process.process->facts.identity.pid, environment->id,
+                              state.indices(foreign))
+                : fmt::format("Process {} of user {}, outside every environment, is using GPU(s) "
+                              "{} which the user does not hold",
+                              process.process->facts.identity.pid, state.userName(process.user),
+                              state.indices(foreign)));
         state.end(process, consequences);
     }
 }
@@ -129,6 +201,7 @@ void findEnvMemory(WorkingState& state, const RuleSet& /*rules*/) {
                 formatMebibytes(used - *attachment->share), formatBytes(*attachment->share)));
         state.endFewest(processes, used - *attachment->share, size, consequences);
     }
+    findMemoryOutside(state);
 }
 
 void findMaxProcesses(WorkingState& state, const RuleSet& rules) {

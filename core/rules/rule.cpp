@@ -29,7 +29,8 @@ std::optional<Bytes> RunningProcess::memoryOn(const DeviceUuid& device) const {
 
 std::vector<RunningProcess>
 runningProcesses(const Ledger& ledger, const Observation& observation,
-                 const std::function<bool(const ComputeProcess&)>& isProtected) {
+                 const std::function<bool(const ComputeProcess&)>& isProtected,
+                 const GuardedUses& guardedUses) {
     const EnvironmentLookup lookup = lookupIn(ledger);
     std::vector<RunningProcess> processes;
     processes.reserve(observation.processes.size());
@@ -41,6 +42,8 @@ runningProcesses(const Ledger& ledger, const Observation& observation,
         const Environment* parent =
             environment != nullptr ? ledger.parentOf(*environment) : nullptr;
         processes.push_back({&process, environment, parent, user});
+        if (environment == nullptr && guardedUses)
+            processes.back().guarded = guardedUses(process);
     }
     return processes;
 }

@@ -5,6 +5,7 @@
 
 #include "core/device_table.hpp"
 #include "core/environment.hpp"
+#include "core/guarded_use.hpp"
 #include "core/idleness.hpp"
 #include "core/limits.hpp"
 #include "core/ports/observer.hpp"
@@ -34,6 +35,9 @@ struct RunningProcess {
     const Environment* parent = nullptr;      ///< the parent of the environment, or null
     Uid user = 0;      ///< the owner of the environment, or else of the process
     bool ends = false; ///< a rule has already found it
+    /// Its uses of devices that isolation guards. Empty in an environment, which says itself what
+    /// its processes may use.
+    std::vector<GuardedUse> guarded{};
 
     /// Returns its memory on a device; empty if it does not use the device or the driver does not
     /// report it.
@@ -44,11 +48,12 @@ struct RunningProcess {
 };
 
 /// Returns the compute processes that rules may end, with their environments: all observed
-/// processes except for those that are protected or could not be read. Ledger and observation must
-/// outlive the result.
+/// processes except for those that are protected or could not be read. Without `guardedUses`,
+/// isolation guards nothing. Ledger and observation must outlive the result.
 std::vector<RunningProcess>
 runningProcesses(const Ledger& ledger, const Observation& observation,
-                 const std::function<bool(const ComputeProcess&)>& isProtected);
+                 const std::function<bool(const ComputeProcess&)>& isProtected,
+                 const GuardedUses& guardedUses = {});
 
 /// The input of rules, at one moment.
 struct Situation {

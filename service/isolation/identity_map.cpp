@@ -54,6 +54,13 @@ void writeIdentities(const IdentitiesMap& map, const std::vector<IdentityBlock>&
         map.remove(toKernel(key));
 }
 
+std::optional<IdentityBlock> findIdentity(const IdentitiesMap& map, core::Uid uid) {
+    const std::optional<std::uint32_t> owner = map.find(toKernel({uid, 32}));
+    if (!owner)
+        return std::nullopt;
+    return IdentityBlock{uid, 32, *owner == GENV_EXEMPT ? std::nullopt : std::optional(*owner)};
+}
+
 std::vector<IdentityBlock> readIdentities(const IdentitiesMap& map) {
     std::vector<IdentityBlock> blocks;
     for (const genv_uid_block& key : map.keys(GENV_MAX_UID_BLOCKS)) {

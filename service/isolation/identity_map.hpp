@@ -31,6 +31,10 @@ std::vector<IdentityBlock> blocksOf(core::Uid first, core::Uid last,
 /// without its block meanwhile. Throws BpfError.
 void writeIdentities(const IdentitiesMap& map, const std::vector<IdentityBlock>& wanted);
 
+/// Returns the narrowest block with this uid, as the gate finds it; nothing if there is none. Its
+/// first uid is the given one. Throws BpfError.
+std::optional<IdentityBlock> findIdentity(const IdentitiesMap& map, core::Uid uid);
+
 /// Returns the blocks in the map. Throws BpfError.
 std::vector<IdentityBlock> readIdentities(const IdentitiesMap& map);
 

@@ -229,6 +229,16 @@ void KernelGates::revoke(const core::Grant& grant) {
         [&](const GateMapSet& maps) { maps.grants.remove(key); });
 }
 
+std::optional<core::Uid> KernelGates::granteeOf(core::Uid uid) {
+    std::optional<core::Uid> grantee = uid;
+    use("cannot look up an identity", [&](const GateMapSet& maps) {
+        const auto block = findIdentity(maps.identities, uid);
+        if (block)
+            grantee = block->owner;
+    });
+    return grantee;
+}
+
 std::vector<core::Refusals> KernelGates::refusals() {
     std::vector<core::Refusals> refusals;
     use("cannot list refusals", [&](const GateMapSet& maps) {

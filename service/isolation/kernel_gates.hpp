@@ -34,6 +34,7 @@ class KernelGates : public core::Gates {
     [[nodiscard]] std::vector<core::Grant> grants() override;
     void grant(const core::Grant& grant) override;
     void revoke(const core::Grant& grant) override;
+    [[nodiscard]] std::optional<core::Uid> granteeOf(core::Uid uid) override;
     [[nodiscard]] std::vector<core::Refusals> refusals() override;
 
     /// Returns whether a BPF file system, which a gate requires, is mounted at `folder`.

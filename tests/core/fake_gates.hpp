@@ -5,6 +5,8 @@
 #include "core/error.hpp"
 #include "core/ports/gates.hpp"
 
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +23,7 @@ class FakeGates : public core::Gates {
     std::set<std::uint32_t> majors{195};
     std::set<std::uint32_t> unguardable; ///< majors that guard() does not accept as a GPU's
     std::set<core::Grant> granted;
+    std::map<core::Uid, std::optional<core::Uid>> grantees; ///< unset: exempt
     std::vector<core::Refusals> counted;
     std::vector<std::string> calls; ///< "+MAJOR:MINOR UID" and "-MAJOR:MINOR UID", in order
     bool fails = false;             ///< the kernel accepts no change
@@ -56,6 +59,11 @@ class FakeGates : public core::Gates {
         step();
         calls.push_back("-" + text(grant));
         granted.erase(grant);
+    }
+    std::optional<core::Uid> granteeOf(core::Uid uid) override {
+        step();
+        const auto found = grantees.find(uid);
+        return found == grantees.end() ? std::optional(uid) : found->second;
     }
     std::vector<core::Refusals> refusals() override { return counted; }
 

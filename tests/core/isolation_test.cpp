@@ -265,10 +265,6 @@ TEST(SettingsOfIsolation, NameTheProcessesThatKeepAGpu) {
     core::Settings settings;
     EXPECT_EQ(core::gapOfIsolation(settings), "");
     settings.isolation.mode = IsolationMode::User;
-    EXPECT_EQ(core::gapOfIsolation(settings),
-              "with NonEnvProcesses=no, a process outside environments keeps every GPU that it "
-              "opened while its user held it");
-    settings.rules.nonEnvProcesses = true;
     EXPECT_EQ(core::gapOfIsolation(settings), "");
     settings.dryRun = true;
     EXPECT_EQ(core::gapOfIsolation(settings),

@@ -64,7 +64,7 @@ class RulesTest : public LedgerTest {
         };
         const core::Situation situation{ledger.environments(),
                                         ledger.devices(),
-                                        core::runningProcesses(ledger, seen, isProtected),
+                                        core::runningProcesses(ledger, seen, isProtected, guarded),
                                         idleness,
                                         users,
                                         clock.bootNow()};
@@ -108,6 +108,7 @@ class RulesTest : public LedgerTest {
     core::Idleness idleness;
     core::LimitTable table;
     core::RuleSet rules;
+    core::GuardedUses guarded;    ///< empty: isolation guards nothing
     std::set<core::Pid> shielded; ///< never terminated
     std::map<core::Uid, core::UserInfo> users{
         {root, {root, "root", {}}}, {alice, {alice, "alice", {}}}, {bob, {bob, "bob", {}}}};
