@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <regex>
 #include <utility>
 
 namespace genv::recording {
@@ -18,12 +19,18 @@ constexpr std::size_t shortestId = 6;
 // genv knows the server of MPS by this name.
 constexpr std::string_view keptProgram = "nvidia-cuda-mps-server";
 
+// A longer line is no row of a table.
+constexpr std::size_t maxRow = 1000;
+
 // What nvidia-smi -q -x and -q call the ids of a board.
-constexpr std::array idTags{"serial",          "pdi",     "chassis_serial_number",
-                            "gpu_fabric_guid", "host_id", "board_id"};
-constexpr std::array idLabels{"Serial Number",   "GPU PDI", "Chassis Serial Number",
-                              "GPU Fabric GUID", "Host Id", "Host ID",
-                              "Board ID"};
+constexpr std::array<std::pair<const char*, const char*>, 7> idNames{
+    {{"serial", "Serial Number"},
+     {"pdi", "GPU PDI"},
+     {"chassis_serial_number", "Chassis Serial Number"},
+     {"gpu_fabric_guid", "GPU Fabric GUID"},
+     {"host_id", "Host ID"},
+     {"clusterUuid", "ClusterUUID"},
+     {"board_id", "Board ID"}}};
 
 bool isWordCharacter(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -79,26 +86,61 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// Returns the part between two texts, as offset and size.
-std::optional<std::pair<std::size_t, std::size_t>>
-between(std::string_view line, const std::string& before, const std::string& after) {
-    const std::size_t at = line.find(before);
-    if (at == std::string_view::npos)
-        return std::nullopt;
-    const std::size_t begin = at + before.size();
-    const std::size_t end = after.empty() ? line.size() : line.find(after, begin);
-    if (end == std::string_view::npos)
-        return std::nullopt;
-    return std::pair{begin, end - begin};
-}
+// An offset and a size.
+using Place = std::pair<std::size_t, std::size_t>;
 
-// Returns the place of the value in a line of -q, "   Label   : value", or of -q -x.
-std::optional<std::pair<std::size_t, std::size_t>> valueOf(std::string_view line,
-                                                           const std::string& label) {
+// Returns the place of the value in a line of -q -x, "<tag>value</tag>", or of -q, "Label : value".
+std::optional<Place> valueAt(std::string_view line, const std::string& tag,
+                             const std::string& label) {
+    const std::size_t open = line.find('<' + tag + '>');
+    if (open != std::string_view::npos) {
+        const std::size_t begin = open + tag.size() + 2;
+        const std::size_t end = line.find("</" + tag, begin);
+        return Place{begin, std::min(end, line.size()) - begin};
+    }
     const std::size_t colon = line.find(" : ");
     if (colon == std::string_view::npos || trimmed(line.substr(0, colon)) != label)
         return std::nullopt;
-    return std::pair{colon + 3, line.size() - colon - 3};
+    return Place{colon + 3, line.size() - colon - 3};
+}
+
+// Returns the places of the ids of boards in a line.
+std::vector<Place> idsIn(std::string_view line) {
+    std::vector<Place> places;
+    for (const auto& [tag, label] : idNames) {
+        if (const auto place = valueAt(line, tag, label))
+            places.push_back(*place);
+    }
+    return places;
+}
+
+std::vector<std::string> linesOf(std::string_view text) {
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        lines.emplace_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return lines;
+}
+
+// A row about a process in a table, a monitor or a CSV query.
+struct Row {
+    std::string pid;
+    std::string name;
+};
+
+std::optional<Row> parseRow(const std::string& line) {
+    static const std::regex table(
+        R"(\|\s+\d+\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(\d+)\s+[CGM+]+\s+(\S.*\S|\S)\s+\S+\s*\|)");
+    static const std::regex monitor(R"(\s*\d+\s+(\d+)\s+[CGM+]+\s.*\s(\S+)\s*)");
+    static const std::regex csv(R"((?:GPU|MIG)-[^,]*, (\d+), ([^,]+), .*)");
+    std::smatch found;
+    if (line.size() < maxRow &&
+        (std::regex_match(line, found, table) || std::regex_match(line, found, monitor) ||
+         std::regex_match(line, found, csv)))
+        return Row{found[1], found[2]};
+    return std::nullopt;
 }
 
 std::string_view programOf(std::string_view name) {
@@ -109,6 +151,35 @@ std::string_view programOf(std::string_view name) {
 bool isNoName(std::string_view name) {
     return name.empty() || name == "-" || name == "N/A" || name.starts_with('[') ||
            programOf(name) == keptProgram;
+}
+
+// Replaces the name of a process in a row. A table shortens a long name: "...n/python3". A monitor
+// prints only the program, and only its beginning. Returns whether the row has the name.
+bool replaceName(std::string& line, const std::string& name, const std::string& other) {
+    const auto replaceFirst = [&line](const std::string& from, const std::string& to) {
+        const std::size_t at = line.find(from);
+        if (at != std::string::npos)
+            line.replace(at, from.size(), to);
+        return at != std::string::npos;
+    };
+    if (replaceFirst(name, other))
+        return true;
+    for (std::size_t length = name.size() - 1; length > 2 && length < name.size(); --length) {
+        const std::size_t rest = name.size() - length;
+        if (replaceFirst("..." + name.substr(rest), "..." + other.substr(rest)) ||
+            replaceFirst(name.substr(0, length) + "...", other.substr(0, length) + "..."))
+            return true;
+    }
+    const std::string_view program = programOf(name);
+    const std::string_view content = trimmed(line);
+    for (std::size_t length = program.size(); length > 0; --length) {
+        if (!content.ends_with(' ' + std::string(program.substr(0, length))))
+            continue;
+        const auto end = static_cast<std::size_t>(content.data() - line.data()) + content.size();
+        line.replace(end - length, length, programOf(other).substr(0, length));
+        return true;
+    }
+    return false;
 }
 
 } // namespace
@@ -135,7 +206,9 @@ void Anonymizer::learnName(const std::string& pid, const std::string& name) {
     const auto [found, isNew] = names_.try_emplace(name);
     if (isNew)
         found->second = replacedName(name, names_.size());
-    processes_.try_emplace(pid, Name{name, found->second});
+    const auto [first, last] = processes_.equal_range(pid);
+    if (std::none_of(first, last, [&](const auto& known) { return known.second.original == name; }))
+        processes_.emplace(pid, Name{name, found->second});
 }
 
 void Anonymizer::learn(const json& answers) {
@@ -149,21 +222,31 @@ void Anonymizer::learn(const json& answers) {
         learnName(pid, answer.value("value", ""));
 }
 
-void Anonymizer::learnReport(std::string_view xml) {
+void Anonymizer::learnIds(const std::string& line) {
+    for (const auto& [begin, size] : idsIn(line))
+        replaceId(line.substr(begin, size));
+}
+
+// A row may show a process that started after NVML was asked.
+void Anonymizer::learnRow(const std::string& line) {
+    const std::optional<Row> row = parseRow(line);
+    if (!row || isNoName(row->name))
+        return;
+    std::string copy = line;
+    if (!replaceNames(copy))
+        learnName(row->pid, row->name);
+}
+
+void Anonymizer::learnOutput(std::string_view text) {
     std::string pid;
-    for (std::size_t at = 0; at < xml.size();) {
-        const std::size_t end = std::min(xml.find('\n', at), xml.size());
-        const std::string_view line = xml.substr(at, end - at);
-        at = end + 1;
-        for (const char* tag : idTags) {
-            if (const auto place =
-                    between(line, std::string("<") + tag + ">", std::string("</") + tag))
-                replaceId(std::string(line.substr(place->first, place->second)));
-        }
-        if (const auto place = between(line, "<pid>", "</pid>"))
-            pid = line.substr(place->first, place->second);
-        if (const auto place = between(line, "<process_name>", "</process_name>"))
-            learnName(pid, std::string(line.substr(place->first, place->second)));
+    for (const std::string& line : linesOf(text)) {
+        learnIds(line);
+        if (const auto number = valueAt(line, "pid", "Process ID"))
+            pid = line.substr(number->first, number->second);
+        if (const auto name = valueAt(line, "process_name", "Name"))
+            learnName(pid, line.substr(name->first, name->second));
+        else
+            learnRow(line);
     }
 }
 
@@ -201,81 +284,26 @@ std::string Anonymizer::replaceId(const std::string& id) {
     return found->second;
 }
 
-// A table shortens a long name: "...n/python3". A monitor prints only the program, and its
-// beginning.
-void Anonymizer::replaceNamesOf(const std::string& pid, std::string& line) const {
-    if (!hasWord(line, pid))
-        return;
-    const Name& name = processes_.at(pid);
-    const auto replaceFirst = [&line](const std::string& from, const std::string& to) {
-        const std::size_t at = line.find(from);
-        if (at != std::string::npos)
-            line.replace(at, from.size(), to);
-        return at != std::string::npos;
-    };
-    if (replaceFirst(name.original, name.replacement))
-        return;
-    const std::size_t size = name.original.size();
-    for (std::size_t length = size - 1; length > 2; --length) {
-        if (replaceFirst("..." + name.original.substr(size - length),
-                         "..." + name.replacement.substr(size - length)) ||
-            replaceFirst(name.original.substr(0, length) + "...",
-                         name.replacement.substr(0, length) + "..."))
-            return;
-    }
-    const std::string_view program = programOf(name.original);
-    const std::string_view other = programOf(name.replacement);
-    const std::string_view content = trimmed(line);
-    for (std::size_t length = program.size(); length > 0; --length) {
-        if (!content.ends_with(" " + std::string(program.substr(0, length))))
-            continue;
-        const auto at =
-            static_cast<std::size_t>(content.data() - line.data()) + content.size() - length;
-        line.replace(at, length, other.substr(0, length));
-        return;
-    }
-}
-
-void Anonymizer::replaceNames(std::string& line) const {
-    for (const auto& [before, after] :
-         {std::pair{"<process_name>", "</process_name>"}, {"<name>", "</name>"}}) {
-        if (const auto place = between(line, before, after)) {
-            const auto known = names_.find(line.substr(place->first, place->second));
-            if (known != names_.end())
-                line.replace(place->first, place->second, known->second);
-            return;
-        }
-    }
-    if (const auto place = valueOf(line, "Name")) {
+bool Anonymizer::replaceNames(std::string& line) const {
+    if (const auto place = valueAt(line, "process_name", "Name")) {
         const auto known = names_.find(line.substr(place->first, place->second));
         if (known != names_.end())
             line.replace(place->first, place->second, known->second);
-        return;
+        return known != names_.end();
     }
-    for (const auto& [pid, name] : processes_)
-        replaceNamesOf(pid, line);
+    return std::any_of(processes_.begin(), processes_.end(), [&line](const auto& process) {
+        const auto& [pid, name] = process;
+        return hasWord(line, pid) && replaceName(line, name.original, name.replacement);
+    });
 }
 
 std::string Anonymizer::replaceLine(std::string line) {
     line = replaceUuids(line);
-    bool isDone = false;
-    for (const char* tag : idTags) {
-        if (const auto place =
-                between(line, std::string("<") + tag + ">", std::string("</") + tag)) {
-            line.replace(place->first, place->second,
-                         replaceId(line.substr(place->first, place->second)));
-            isDone = true;
-        }
-    }
-    for (const char* label : idLabels) {
-        if (const auto place = valueOf(line, label)) {
-            line.replace(place->first, place->second,
-                         replaceId(line.substr(place->first, place->second)));
-            isDone = true;
-        }
-    }
+    const std::vector<Place> places = idsIn(line);
+    for (const auto& [begin, size] : places)
+        line.replace(begin, size, replaceId(line.substr(begin, size)));
     for (const auto& [id, other] : ids_) {
-        if (!isDone && id.size() >= shortestId)
+        if (places.empty() && id.size() >= shortestId)
             replaceWord(line, id, other);
     }
     replaceNames(line);
@@ -286,13 +314,10 @@ std::string Anonymizer::replaceLine(std::string line) {
 
 std::string Anonymizer::replacedText(std::string_view text) {
     std::string result;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        result += replaceLine(std::string(text.substr(at, end - at)));
-        if (end < text.size())
-            result += '\n';
-        at = end + 1;
-    }
+    for (const std::string& line : linesOf(text))
+        result += replaceLine(line) + '\n';
+    if (!text.empty() && !text.ends_with('\n'))
+        result.pop_back();
     return result;
 }
 

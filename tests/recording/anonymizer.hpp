@@ -23,8 +23,8 @@ class Anonymizer {
 
     /// Learns the serial numbers and processes that NVML named. To be called before the rest.
     void learn(const nlohmann::json& answers);
-    /// Learns the ids and processes in the output of `nvidia-smi -q -x`.
-    void learnReport(std::string_view xml);
+    /// Learns the ids and processes in an output of nvidia-smi.
+    void learnOutput(std::string_view text);
 
     nlohmann::json replacedAnswers(const nlohmann::json& answers);
     std::string replacedText(std::string_view text);
@@ -39,18 +39,20 @@ class Anonymizer {
     };
 
     void learnName(const std::string& pid, const std::string& name);
+    void learnIds(const std::string& line);
+    void learnRow(const std::string& line);
     std::string replaceUuids(std::string_view text);
     std::string replaceId(const std::string& id);
     std::string replaceLine(std::string line);
-    void replaceNames(std::string& line) const;
-    void replaceNamesOf(const std::string& pid, std::string& line) const;
+    /// Returns whether the line has a name.
+    bool replaceNames(std::string& line) const;
     nlohmann::json replacedFor(std::string_view function, const nlohmann::json& value);
 
     std::string host_;
     std::map<std::string, std::string> uuids_;
     std::map<std::string, std::string> ids_;
-    std::map<std::string, std::string> names_; // by the original
-    std::map<std::string, Name> processes_;    // by the PID
+    std::map<std::string, std::string> names_;   // by the original
+    std::multimap<std::string, Name> processes_; // by the PID
 };
 
 /// Returns the replacement of the name of the process with this number.

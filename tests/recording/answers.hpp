@@ -253,7 +253,8 @@ Return handOver(const std::vector<Entry>& list, unsigned* count, Entry* out) {
     *count = static_cast<unsigned>(list.size());
     if (list.size() > room)
         return Return::InsufficientSize;
-    std::copy(list.begin(), list.end(), out);
+    for (std::size_t i = 0; i < list.size(); ++i)
+        out[i] = list[i];
     return Return::Success;
 }
 

@@ -259,16 +259,22 @@ class Asker {
         nvml::EventData event{};
         if (events_ == nullptr)
             return;
-        for (const char* name : {"nvmlEventSetWait", "nvmlEventSetWait_v2"})
-            system[name] = answerOf(
-                call<nvml::EventSet, nvml::EventData*, unsigned>(name, events_, &event, 0U));
+        for (const char* name : {"nvmlEventSetWait", "nvmlEventSetWait_v2"}) {
+            const Return result =
+                call<nvml::EventSet, nvml::EventData*, unsigned>(name, events_, &event, 0U);
+            // An event of this moment is not for those who come later.
+            system[name] = answerOf(result == Return::Success ? Return::Timeout : result);
+        }
     }
 
+    // A device without a handle of its own is left out.
     [[nodiscard]] json indicesOf(const std::vector<Device>& devices, unsigned count) const {
         json indices = json::array();
-        for (unsigned i = 0; i < std::min<std::size_t>(count, devices.size()); ++i)
-            indices.push_back(std::find(handles_.begin(), handles_.end(), devices[i]) -
-                              handles_.begin());
+        for (unsigned i = 0; i < std::min<std::size_t>(count, devices.size()); ++i) {
+            const auto found = std::find(handles_.begin(), handles_.end(), devices[i]);
+            if (found != handles_.end())
+                indices.push_back(found - handles_.begin());
+        }
         return indices;
     }
 

@@ -246,8 +246,8 @@ Files makeFiles(const NvmlRecording& nvml, const std::vector<ToolOutput>& output
                 const fs::path& proc) {
     Anonymizer anonymizer(hostToReplace(outputs));
     anonymizer.learn(nvml.answers.is_object() ? nvml.answers : json::object());
-    if (const std::string* report = outputOf(outputs, "qx"))
-        anonymizer.learnReport(*report);
+    for (const ToolOutput& output : outputs)
+        anonymizer.learnOutput(output.out);
     Files files;
     if (nvml.answers.is_object())
         files.emplace_back("nvml.json",
