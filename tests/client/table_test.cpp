@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/terminal/table.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace genv::ctl {
@@ -121,6 +122,21 @@ TEST(Table, QuotesCsvCellsThatNeedIt) {
     Table table = devicesTable();
     table.add({"0", "7", "a,b \"c\"", "x"});
     EXPECT_EQ(table.csv(false), "0,7,\"a,b \"\"c\"\"\",x\n");
+}
+
+TEST(Table, HasNoLiveFormulaInACsvCell) {
+    for (const char* name : {"=1+1", "=cmd|' /C calc'!A0", "+a", "-a", "@SUM(1;2)", "-1+2"}) {
+        Table table = devicesTable();
+        table.add({"0", "7", name, "x"});
+        EXPECT_EQ(table.csv(false), fmt::format("0,7,'{},x\n", name));
+        EXPECT_NE(table.text(false).find(fmt::format(" {} ", name)), std::string::npos);
+    }
+    Table numbers = devicesTable();
+    numbers.add({"-5", "+1.5", "-", "a=b"});
+    EXPECT_EQ(numbers.csv(false), "-5,+1.5,-,a=b\n");
+    Table quoted = devicesTable();
+    quoted.add({"0", "7", "=A1,\"B\"", "x"});
+    EXPECT_EQ(quoted.csv(false), "0,7,\"'=A1,\"\"B\"\"\",x\n");
 }
 
 TEST(Table, MakesForeignTextSafe) {

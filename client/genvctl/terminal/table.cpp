@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace genv::ctl {
 
@@ -14,11 +15,20 @@ namespace {
 // A last column with fewer cells would be useless and is omitted instead.
 constexpr std::size_t shortestLastCell = 16;
 
+// A spreadsheet evaluates a cell that begins so, and users choose names. An apostrophe makes it
+// text. Numbers and a lone "-" need none.
+bool isFormula(const std::string& cell) {
+    return cell.size() > 1 &&
+           std::string_view("=+-@").find(cell.front()) != std::string_view::npos &&
+           cell.find_first_not_of("0123456789.", 1) != std::string::npos;
+}
+
 std::string csvCell(const std::string& cell) {
-    if (cell.find_first_of(",\"") == std::string::npos)
-        return cell;
+    const std::string text = isFormula(cell) ? "'" + cell : cell;
+    if (text.find_first_of(",\"") == std::string::npos)
+        return text;
     std::string quoted = "\"";
-    for (const char c : cell) {
+    for (const char c : text) {
         if (c == '"')
             quoted += '"';
         quoted += c;
