@@ -127,7 +127,7 @@ void FarHold::takeLine(const std::string& line) {
         return;
     ssh_->kill();
     refusal_ = {HostFailure(Trouble::Failed, "\"genvctl run --hold\" there answers something else",
-                            "A start file of the shell there may print something."),
+                            remote::noisyShellHint),
                 false};
 }
 

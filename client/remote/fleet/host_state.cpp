@@ -117,7 +117,7 @@ HostState readOldHostState(const Host& host, const SshBounds& bounds) {
     try {
         return stateOfOld(parseSnapshot(snapshot));
     } catch (const InvalidSnapshot& error) {
-        throw HostFailure(Trouble::Failed, error.what());
+        throw HostFailure(Trouble::Failed, error.what(), noisyShellHint);
     }
 }
 

@@ -42,6 +42,10 @@ class HostFailure : public std::runtime_error {
     std::string hint_;
 };
 
+/// For output over ssh that is not the answer of the command there.
+inline constexpr const char* noisyShellHint =
+    "A start file of the shell there may print something.";
+
 /// Returns the failure of an ssh that ended with status 255 or by a signal. `messages` is its error
 /// output.
 HostFailure sshFailure(const Host& host, const SshBounds& bounds, const SshChild& child,
