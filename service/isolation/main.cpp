@@ -131,7 +131,8 @@ int takeDown(const Options& options, const std::string& reason) {
 void requireBpfFileSystem(const std::filesystem::path& folder) {
     if (!service::KernelGates::hasBpfFileSystem(folder))
         core::fail(core::ErrorCode::IsolationFailed,
-                   "no BPF file system on {0}: mount one (mount -t bpf bpf {0})", folder.string());
+                   "no BPF file system on {0}: mount one (mount -t bpf -o mode=0700 bpf {0})",
+                   folder.string());
 }
 
 int putUp(const Options& options, const core::IsolationSettings& settings) {

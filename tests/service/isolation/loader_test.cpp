@@ -379,7 +379,7 @@ TEST_F(LoaderProgram, SaysThatThereIsNoBpfFileSystem) {
         run("", "", parent + "/genv"),
         Outcome(1,
                 "genv-isolation: no BPF file system on " + parent +
-                    ": mount one (mount -t bpf bpf " + parent +
+                    ": mount one (mount -t bpf -o mode=0700 bpf " + parent +
                     ")\ngenv-isolation: GPUs are not isolated: every user can open every GPU\n"));
 }
 
