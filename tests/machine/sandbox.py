@@ -99,6 +99,7 @@ HELPER_CAN = USER_FILES | {"read /proc/PID/stat", "read /proc/sys/kernel/core_pa
 # Nothing in /proc is hidden from root's group.
 LOADER_CAN = USER_FILES | {"read /proc/PID/stat", "read /proc/sys/kernel/core_pattern", "read /proc/devices", "read /dev/null", "AF_UNIX",
                            "make a BPF map"}
+DEVICE_NODES_CAN = USER_FILES | {"mknod", "read /proc/sys/kernel/core_pattern", "read /proc/devices", "read /dev/null", "chown"}
 # Directives that do not define a sandbox but how a unit is started.
 STARTING = ("Type", "BusName", "ExecStart", "ExecReload", "Restart", "RestartSec", "RestartPreventExitStatus", "WatchdogSec",
             "Wants", "After", "RuntimeDirectory", "RuntimeDirectoryMode", "RuntimeDirectoryPreserve", "LogLevelMax",
@@ -253,6 +254,41 @@ class Sandbox(SandboxTest):
         modes = self.machine.must(["sh", "-c", "find /run/genv -printf '%m %y %P\\n' | sed 's, environments/.*, environment,; s, shell/.*, prompt,' | sort -u"])
         self.assertEqual(set(modes.splitlines()), {"755 d ", "700 d environments", "600 f environment", "755 d shell", "644 f prompt"})
         holder.finish()
+
+
+# As NVIDIA's program does: makes the nodes of these minors, and gives them a mode and a group.
+MODPROBE = r'''#!/bin/sh
+set -eu
+while [ $# -ge 2 ]; do
+    node=/dev/nvidia$2
+    [ "$2" != 255 ] || node=/dev/nvidiactl
+    mknod "$node" c 195 "$2"
+    chmod 660 "$node"
+    chgrp video "$node"
+    shift 2
+done
+'''
+
+
+class DeviceNodes(SandboxTest):
+    """genv-nvidia-nodes.service."""
+
+    UNIT = "genv-nvidia-nodes.service"
+
+    def test_makes_the_nodes_of_the_driver(self):
+        self.machine.write("/usr/bin/nvidia-modprobe", MODPROBE, 0o755)
+        self.addCleanup(self.machine.must, ["rm", "-f", "/usr/bin/nvidia-modprobe", "/dev/nvidiactl"])
+        self.machine.must(["systemctl", "start", self.UNIT])
+        self.assertEqual(self.machine.must(["stat", "--format=%F %t:%T %a %U %G", "/dev/nvidiactl"]),
+                         "character special file c3:ff 660 root video\n")
+
+    def test_what_it_can_do_and_no_more(self):
+        self.node()
+        told = self.probe(self.UNIT, "ExecStartPre=/bin/mknod /dev/genv-probe c 195 9", "ExecStartPost=/bin/rm /dev/genv-probe")
+        self.assertEqual({name for name, how in told.items() if how == "done"}, DEVICE_NODES_CAN, told)
+        self.assertEqual((told["read /dev/nvidia0"], told["signal"]), ("EPERM", "EPERM"))
+        for name in ("write /etc/x", "write /usr/x", "write /var/x", "write /run/x"):
+            self.assertEqual(told[name], "EROFS", name)
 
 
 class Driver(SandboxTest):
