@@ -321,6 +321,27 @@ const Placement& placementOf(const Plan& plan) {
     return wait != nullptr ? wait->expected : std::get<Placement>(plan);
 }
 
+bool isAsGood(const Placement& placement, const Placement& other) {
+    const auto isNoMore = [&](auto property) {
+        return std::ranges::count_if(placement.attach, property) <=
+               std::ranges::count_if(other.attach, property);
+    };
+    return isNoMore(&Placement::Device::overSubscribed) && isNoMore(&Placement::Device::occupied) &&
+           isNoMore([](const Placement::Device& device) { return !device.keptFor.empty(); });
+}
+
+bool haveSameOutcome(const Plan& a, const Plan& b) {
+    if (a.index() != b.index() || placementOf(a).share != placementOf(b).share)
+        return false;
+    if (std::holds_alternative<PlannedWait>(a))
+        return placementOf(a).attach.size() == placementOf(b).attach.size();
+    const auto isSame = [](const Placement::Device& one, const Placement::Device& other) {
+        return one.facts == other.facts && one.overSubscribed == other.overSubscribed;
+    };
+    return std::ranges::equal(placementOf(a).attach, placementOf(b).attach, isSame) &&
+           placementOf(a).detach == placementOf(b).detach;
+}
+
 std::vector<const Device*> candidates(const AttachRequest& request, const DeviceTable& devices,
                                       const Environment* environment, DeviceKind kind) {
     std::vector<const Device*> result;

@@ -52,6 +52,14 @@ using Plan = std::variant<Placement, PlannedWait>;
 /// Returns the placement of a plan, or the one that is expected after a wait.
 const Placement& placementOf(const Plan& plan);
 
+/// Returns whether a placement for the same request uses as few devices as the other one that are
+/// held by others, used from outside, or kept for waiting requests.
+bool isAsGood(const Placement& placement, const Placement& other);
+
+/// Returns whether two plans for the same request give the same devices in the same way, or both
+/// wait.
+bool haveSameOutcome(const Plan& a, const Plan& b);
+
 /// Returns whether the name of a device's model contains `model`, case-insensitively. Every device
 /// matches an unset model.
 bool matchesModel(const DeviceFacts& facts, const std::optional<std::string>& model);

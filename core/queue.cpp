@@ -53,10 +53,10 @@ Placement Queue::place(const AttachRequest& request, const Environment* environm
                        const Environment* parent) const {
     const KeptDevices kept = keptDevices(environment, parent);
     try {
-        Placement placement = core::place(request, kept.devices(), environment, kept.reservations(),
-                                          leaseEnd(environment, lifetime, kept.now()));
-        placement.lifetime = lifetime;
-        return placement;
+        return besideOpenPlans(request, environment, kept, lifetime,
+                               core::place(request, kept.devices(), environment,
+                                           kept.reservations(),
+                                           leaseEnd(environment, lifetime, kept.now())));
     } catch (const Error& error) {
         if (error.code() != ErrorCode::DeviceUnavailable)
             throw;
@@ -73,10 +73,33 @@ Plan Queue::placeOrWait(const AttachRequest& request, const Environment* environ
     Plan plan = core::placeOrWait(request, kept.devices(), environment, kept.reservations(),
                                   leaseEnd(environment, lifetime, kept.now()));
     if (auto* placement = std::get_if<Placement>(&plan))
-        placement->lifetime = lifetime;
-    else
-        std::get<PlannedWait>(plan).expected.lifetime = lifetime;
+        return besideOpenPlans(request, environment, kept, lifetime, std::move(*placement));
+    std::get<PlannedWait>(plan).expected.lifetime = lifetime;
     return plan;
+}
+
+// Returns a placement on other devices if they are as good and not part of an open plan.
+Placement Queue::besideOpenPlans(const AttachRequest& request, const Environment* environment,
+                                 const KeptDevices& kept,
+                                 std::optional<std::chrono::seconds> lifetime,
+                                 Placement placement) const {
+    const auto end = leaseEnd(environment, lifetime, kept.now());
+    const Reservations withPlans = openPlans_.with(kept.reservations());
+    const auto isLeft = [&](const Placement::Device& placed) {
+        return placed.overSubscribed ||
+               withPlans.leave(*kept.devices().findUuid(placed.facts.uuid), placement.share, end);
+    };
+    if (!std::ranges::all_of(placement.attach, isLeft)) {
+        try {
+            Placement other = core::place(request, kept.devices(), environment, withPlans, end);
+            if (isAsGood(other, placement))
+                placement = std::move(other);
+        } catch (const Error&) {
+            // There are no other devices.
+        }
+    }
+    placement.lifetime = lifetime;
+    return placement;
 }
 
 bool Queue::stillHolds(const Plan& plan, const Environment* environment,

@@ -18,6 +18,7 @@
 #include "core/events.hpp"
 #include "core/kept_devices.hpp"
 #include "core/ledger.hpp"
+#include "core/open_plans.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/scheduler.hpp"
 
@@ -69,6 +70,10 @@ class Queue {
     [[nodiscard]] Plan placeOrWait(const AttachRequest& request, const Environment* environment,
                                    std::optional<std::chrono::seconds> lifetime = std::nullopt,
                                    const Environment* parent = nullptr) const;
+    /// Call this while a plan waits for its authorisation, until the result is destroyed. If other
+    /// requests find equally good devices, they leave those of the plan alone, so that requests
+    /// at the same time do not all plan for the first free device. The plan has no right to them.
+    [[nodiscard]] std::shared_ptr<void> open(const Plan& plan) { return openPlans_.add(plan); }
     /// Returns core::stillHolds() with regard to kept devices. Also checks that the plan's lease,
     /// if it began now, would end in time, and that the devices are kept for the same requests as
     /// before.
@@ -139,6 +144,10 @@ class Queue {
     [[nodiscard]] const Environment* parentOf(const Environment& environment) const;
     [[nodiscard]] KeptDevices keptDevices(const Environment* environment,
                                           const Environment* parent) const;
+    [[nodiscard]] Placement besideOpenPlans(const AttachRequest& request,
+                                            const Environment* environment, const KeptDevices& kept,
+                                            std::optional<std::chrono::seconds> lifetime,
+                                            Placement placement) const;
     void keep(Ticket ticket, KeptDevices& kept) const;
     void limitWait(Ticket ticket, Waiter& waiter);
     void schedule();
@@ -158,6 +167,7 @@ class Queue {
     Log& log_;
     const LimitsOf limitsOf_;
     const TimesOf times_;
+    OpenPlans openPlans_;
     std::map<Ticket, Waiter> waiters_;
     std::set<Ticket> abandoned_;
     std::vector<Dismissed> dismissed_;

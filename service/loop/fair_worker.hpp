@@ -3,12 +3,10 @@
 // user with many jobs delays another user by at most one job.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/turns.hpp"
 #include "service/loop/worker.hpp"
 
-#include <deque>
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -25,14 +23,14 @@ class FairWorker {
     template <typename Result>
     void run(core::Uid asking, std::function<Result()> work, std::function<void(Result)> done,
              std::function<bool()> wanted = {}) {
-        asked_[asking].push_back(
-            {std::move(wanted), [this, work = std::move(work), done = std::move(done)] {
-                 worker_.run<Result>(work, [this, done](Result result) {
-                     busy_ = false;
-                     next();
-                     done(std::move(result));
-                 });
-             }});
+        asked_.add(asking,
+                   {std::move(wanted), [this, work = std::move(work), done = std::move(done)] {
+                        worker_.run<Result>(work, [this, done](Result result) {
+                            busy_ = false;
+                            next();
+                            done(std::move(result));
+                        });
+                    }});
         next();
     }
 
@@ -43,25 +41,16 @@ class FairWorker {
     };
 
     void next() {
-        while (!busy_ && !asked_.empty()) {
-            auto turn = asked_.upper_bound(lastServed_);
-            if (turn == asked_.end())
-                turn = asked_.begin();
-            const Job job = std::move(turn->second.front());
-            turn->second.pop_front();
-            const core::Uid asking = turn->first;
-            if (turn->second.empty())
-                asked_.erase(turn);
-            if (job.wanted && !job.wanted())
-                continue;
-            lastServed_ = asking;
+        if (busy_)
+            return;
+        const auto isWanted = [](const Job& job) { return !job.wanted || job.wanted(); };
+        if (const auto job = asked_.take(isWanted)) {
             busy_ = true;
-            job.start();
+            job->start();
         }
     }
 
-    std::map<core::Uid, std::deque<Job>> asked_; ///< has no entry for a user without waiting jobs
-    core::Uid lastServed_ = 0;
+    core::Turns<Job> asked_;
     bool busy_ = false;
     Worker worker_; // last: it uses the other members until it is destroyed
 };
