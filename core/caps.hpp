@@ -7,11 +7,18 @@
 
 namespace genv::core::caps {
 
-inline constexpr std::size_t environmentsPerUser = 64;
-inline constexpr std::size_t processesPerUser = 256; ///< root processes and kernels
-inline constexpr std::size_t waitsPerUser = 32;      ///< for devices, and the same number for locks
-inline constexpr std::size_t pendingChecksPerUser = 8;
-inline constexpr std::size_t listCallsPerUser = 64; ///< calls that wait for a reply
+inline constexpr std::size_t environmentsPerUser = 256;
+inline constexpr std::size_t processesPerUser = 1024; ///< root processes and kernels
+inline constexpr std::size_t waitsPerUser = 64; ///< for devices, and the same number for locks
+
+/// Questions that are asked without a prompt take turns; this number is at polkit at a time, of all
+/// users together.
+inline constexpr std::size_t questionsAtPolkit = 8;
+inline constexpr std::size_t questionsPerUser = 256; ///< at polkit, or waiting for a turn
+inline constexpr std::size_t promptsPerUser = 8;     ///< open password prompts
+
+inline constexpr std::size_t listCallsPerUser = 64;      ///< calls that wait for a reply
+inline constexpr std::size_t startingCallsPerUser = 256; ///< calls whose process is being read
 
 inline constexpr std::size_t callsPerUser = 256; ///< received and not yet started
 inline constexpr std::size_t callsPerUserEachSecond =

@@ -42,7 +42,7 @@ class Activation : public Operation<Activation, ActivateReply> {
         }
         if (wanted_.waiting.wait)
             waits_ = context_.calls.waitingCalls.remember(reply_);
-        reading_ = context_.calls.listCalls.enter(actor());
+        reading_ = context_.calls.startingCalls.enter(actor());
         if (wanted_.kernel)
             findKernel();
         else
@@ -201,7 +201,8 @@ class Activation : public Operation<Activation, ActivateReply> {
         request.apply = [self](const std::optional<core::Plan>& plan, bool exempt) {
             self->apply(plan, exempt);
         };
-        carryOut(context_, reply_, request);
+        request.mayWait = wanted_.waiting.wait;
+        carryOut(context_, reply_, std::move(request));
     }
 
     [[nodiscard]] std::optional<core::Plan> plan() const {

@@ -22,7 +22,7 @@ class AddingProcess : public Operation<AddingProcess, Reply<>> {
           calls_(context.calls), id_(environment.id), sequence_(environment.sequence), pid_(pid) {}
 
     void start() {
-        reading_ = calls_.listCalls.enter(caller().uid);
+        reading_ = calls_.startingCalls.enter(caller().uid);
         processes_.pin(pid_, caller().uid, later(&AddingProcess::ask));
     }
 

@@ -51,7 +51,8 @@ class Attaching : public Operation<Attaching, AttachReply> {
         };
         request.quota = [self](const auto& plan) { return self->quota(*plan); };
         request.apply = [self](const auto& plan, bool exempt) { self->apply(*plan, exempt); };
-        carryOut(context_, reply_, request);
+        request.mayWait = wanted_.waiting.wait;
+        carryOut(context_, reply_, std::move(request));
     }
 
     [[nodiscard]] std::optional<core::Plan> plan() const {

@@ -24,9 +24,9 @@
 #include "core/rules/enforcer.hpp"
 #include "core/settings.hpp"
 #include "core/terminator.hpp"
+#include "dbus/call_places.hpp"
 #include "dbus/callers.hpp"
 #include "dbus/gate.hpp"
-#include "dbus/list_calls.hpp"
 #include "dbus/refusals.hpp"
 #include "dbus/reply.hpp"
 #include "dbus/waiting_calls.hpp"
@@ -73,7 +73,8 @@ struct Calls {
     Callers& callers;
     Gate& gate;
     Refusals& refusals;
-    ListCalls& listCalls;
+    CallPlaces& listCalls;     ///< wait for a sample, a search of all processes or the history
+    CallPlaces& startingCalls; ///< wait until their process is read
     WaitingCalls& waitingCalls;
     const bool& isEnding; ///< true once the service stops: pending calls then get no reply
 };

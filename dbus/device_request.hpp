@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A request for devices: selects the devices, asks whether the caller may have them, and grants
-// exactly those. If the devices changed hands while polkit processed the question, a new question
-// is asked for the new devices. But if a person was prompted for a password, the call is refused
-// instead, since they approved something else. A request above a limit needs a second approval, and
-// its grant is marked as exempt.
+// exactly those. If the devices changed hands while polkit processed the question, the request is
+// planned again, and granted if the answer covers the new plan, too. Otherwise it is asked about
+// again, as often as it takes. Each repetition means that somebody else got devices, so requests
+// make progress. Only if a person approved something else, the call is refused, unless it may wait.
+// A request above a limit needs a second approval, and its grant is marked as exempt.
 #pragma once
 
 #include "core/admission.hpp"
 #include "dbus/context.hpp"
+#include "dbus/operation.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
 
 namespace genv::dbus {
 
@@ -25,6 +29,7 @@ struct DeviceRequest {
     std::function<core::QuotaViolation(const std::optional<core::Plan>&)> quota;
     /// `exempt`: the grant exceeds a limit and was approved.
     std::function<void(const std::optional<core::Plan>&, bool exempt)> apply;
+    bool mayWait = false;
 };
 
 /// Returns the wait of a plan, or null.
@@ -63,63 +68,6 @@ inline core::Plan planFor(const Context& context, const core::AttachRequest& req
     return plan;
 }
 
-/// How often a question is repeated for changed devices before the request is refused.
-inline constexpr int maxRequestAttempts = 8;
-
-/// Throws core::Error(DeviceUnavailable) unless the devices are the same as in the question.
-inline void requireUnchanged(const DeviceRequest& request, const std::optional<core::Plan>& plan) {
-    if (plan && !request.stillHolds(*plan))
-        core::fail(core::ErrorCode::DeviceUnavailable,
-                   "the devices changed hands while authorisation was given; try again");
-}
-
-/// Grants an authorised request, once the limits allow it, too. If it exceeds a limit while
-/// environments are just ending, waits for their ends first, since the devices of such an
-/// environment may still count for the caller.
-template <typename... Values>
-void give(const Context& context, const Reply<Values...>& reply, const DeviceRequest& request,
-          const std::optional<core::Plan>& plan, bool mayWait = true) {
-    const core::QuotaViolation violation = request.quota(plan);
-    if (!violation) {
-        request.apply(plan, false);
-        return;
-    }
-    if (mayWait && context.sharing.lingering.isSettling()) {
-        context.sharing.lingering.whenSettled(reply.later([&context, reply, request, plan] {
-            requireUnchanged(request, plan);
-            give(context, reply, request, plan, false);
-        }));
-        return;
-    }
-    context.calls.gate.passQuota(
-        reply, request.target(plan), *violation, [request, plan, violation] {
-            requireUnchanged(request, plan);
-            const core::QuotaViolation now = request.quota(plan);
-            if (now && now != violation)
-                core::fail(core::ErrorCode::QuotaExceeded, "{}",
-                           *now); // differs from the violation in the question
-            request.apply(plan, now.has_value());
-        });
-}
-
-/// Returns the plan of a request. Returns nothing if devices are missing that may become free in a
-/// moment, since environments are just ending; the caller then starts the request again later.
-inline std::optional<std::optional<core::Plan>> planUnlessSettling(const Context& context,
-                                                                   const DeviceRequest& request) {
-    if (!context.sharing.lingering.isSettling())
-        return request.plan();
-    try {
-        const std::optional<core::Plan> plan = request.plan();
-        if (waitIn(plan) != nullptr)
-            return std::nullopt;
-        return plan;
-    } catch (const core::Error& error) {
-        if (error.code() != core::ErrorCode::DeviceUnavailable)
-            throw;
-        return std::nullopt;
-    }
-}
-
 /// Returns whether, in the last sample, a process from outside its environments used one of the
 /// devices. That process may be gone by now.
 inline bool hasOccupied(const std::optional<core::Plan>& plan) {
@@ -130,35 +78,149 @@ inline bool hasOccupied(const std::optional<core::Plan>& plan) {
                        [](const auto& device) { return device.occupied; });
 }
 
+/// How often a request waits for environments that are just ending before it is refused for want
+/// of their devices.
+inline constexpr int maxSettlings = 8;
+
+/// A request for devices on its way to the grant.
+template <typename Answer>
+class Granting : public Operation<Granting<Answer>, Answer> {
+  public:
+    Granting(const Context& context, Answer reply, DeviceRequest request)
+        : Operation<Granting, Answer>(std::move(reply)), context_(context),
+          request_(std::move(request)) {}
+
+    /// Selects the devices, and asks about them.
+    void plan() {
+        open_.reset();
+        if (mustSettle()) {
+            context_.sharing.lingering.whenSettled(this->later(&Granting::plan));
+            return;
+        }
+        if (hasOccupied(plan_) && !std::exchange(isSampled_, true)) {
+            context_.sharing.occupancy.sample(this->later(&Granting::plan));
+            return;
+        }
+        if (plan_)
+            open_ = context_.sharing.queue.open(*plan_);
+        target_ = request_.target(plan_);
+        context_.calls.gate.pass(this->reply_, target_, next(&Granting::onAuthorized));
+    }
+
+  private:
+    template <typename Step>
+    Gate::Proceed next(Step step) {
+        return
+            [self = this->shared_from_this(), step](Approval by) { std::invoke(step, *self, by); };
+    }
+
+    // Plans, and returns whether devices are missing that may become free in a moment, since
+    // environments are just ending.
+    bool mustSettle() {
+        const bool maySettle = context_.sharing.lingering.isSettling() && settlings_ < maxSettlings;
+        try {
+            plan_ = request_.plan();
+            if (!maySettle || waitIn(plan_) == nullptr)
+                return false;
+        } catch (const core::Error& error) {
+            if (!maySettle || error.code() != core::ErrorCode::DeviceUnavailable)
+                throw;
+        }
+        ++settlings_;
+        return true;
+    }
+
+    void onAuthorized(Approval by) {
+        by_ = by;
+        checkLimits();
+    }
+
+    // If the request exceeds a limit while environments are just ending, waits for their ends
+    // first, since the devices of such an environment may still count for the caller.
+    void checkLimits() {
+        if (!isCovered()) {
+            plan();
+            return;
+        }
+        violation_ = request_.quota(plan_);
+        if (!violation_) {
+            apply(false);
+            return;
+        }
+        if (context_.sharing.lingering.isSettling() && !std::exchange(hasSettled_, true)) {
+            context_.sharing.lingering.whenSettled(this->later(&Granting::checkLimits));
+            return;
+        }
+        context_.calls.gate.passQuota(this->reply_, target_, *violation_,
+                                      next(&Granting::onQuotaAuthorized));
+    }
+
+    void onQuotaAuthorized(Approval by) {
+        by_ = std::max(by_, by);
+        if (!isCovered()) {
+            plan();
+            return;
+        }
+        const core::QuotaViolation now = request_.quota(plan_);
+        if (!now || now == violation_)
+            apply(now.has_value());
+        else if (by == Approval::Person)
+            core::fail(core::ErrorCode::QuotaExceeded, "{}", *now); // they approved another one
+        else
+            checkLimits();
+    }
+
+    // Returns whether the answers cover the request as it would be granted now. If not, it must be
+    // planned and asked about again. Throws if the request has become impossible, and if a person
+    // has approved something else, unless the request may wait.
+    bool isCovered() {
+        if (!plan_ || request_.stillHolds(*plan_))
+            return true;
+        open_.reset();
+        const std::optional<core::Plan> now = planAgain();
+        if (now && core::haveSameOutcome(*plan_, *now) && request_.target(now) == target_) {
+            plan_ = now;
+            return true;
+        }
+        if (now && by_ == Approval::Person && !request_.mayWait)
+            core::fail(core::ErrorCode::DeviceUnavailable,
+                       "the devices changed hands while authorisation was given; try again");
+        by_ = Approval::Rules;
+        return false;
+    }
+
+    // Returns nothing if devices are missing, for which the request may still wait a moment.
+    std::optional<core::Plan> planAgain() {
+        try {
+            return request_.plan();
+        } catch (const core::Error& error) {
+            if (error.code() != core::ErrorCode::DeviceUnavailable || by_ == Approval::Person)
+                throw;
+            return std::nullopt;
+        }
+    }
+
+    void apply(bool exempt) {
+        open_.reset();
+        request_.apply(plan_, exempt);
+    }
+
+    const Context& context_;
+    const DeviceRequest request_;
+    std::optional<core::Plan> plan_;
+    policy::Target target_;
+    std::shared_ptr<void> open_; ///< tells other requests about the plan
+    Approval by_ = Approval::Rules;
+    core::QuotaViolation violation_;
+    int settlings_ = 0;
+    bool isSampled_ = false;
+    bool hasSettled_ = false; ///< before the limits were checked
+};
+
+/// Grants a request once it is authorised.
 template <typename... Values>
-void carryOut(const Context& context, const Reply<Values...>& reply, const DeviceRequest& request,
-              int attempts = maxRequestAttempts, bool isSampled = false) {
-    const auto planned = attempts > 1 ? planUnlessSettling(context, request) : request.plan();
-    if (!planned) {
-        context.sharing.lingering.whenSettled(
-            reply.later([&context, reply, request, attempts, isSampled] {
-                carryOut(context, reply, request, attempts - 1, isSampled);
-            }));
-        return;
-    }
-    const std::optional<core::Plan>& plan = *planned;
-    if (!isSampled && hasOccupied(plan)) {
-        context.sharing.occupancy.sample(reply.later([&context, reply, request, attempts] {
-            carryOut(context, reply, request, attempts, true);
-        }));
-        return;
-    }
-    context.calls.gate.pass(reply, request.target(plan),
-                            [&context, reply, request, plan, attempts] {
-                                if (!plan || request.stillHolds(*plan)) {
-                                    give(context, reply, request, plan);
-                                    return;
-                                }
-                                request.plan(); // throws if the devices are not available
-                                if (reply.caller().interactive || attempts <= 1)
-                                    requireUnchanged(request, plan);
-                                carryOut(context, reply, request, attempts - 1, true);
-                            });
+void carryOut(const Context& context, const Reply<Values...>& reply, DeviceRequest request) {
+    std::make_shared<Granting<Reply<Values...>>>(context, reply, std::move(request))->plan();
 }
 
 /// Replies to a request that waited for its devices. If another user's process uses one of them,

@@ -3,27 +3,86 @@
 
 #include "core/caps.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 namespace genv::dbus {
 
-void Gate::ask(const Caller& caller, const policy::Question& question,
-               policy::Authorizer::Answer answer) {
-    const auto count = counts_.find(caller.uid);
-    if (count != counts_.end() && count->second >= core::caps::pendingChecksPerUser)
+namespace {
+
+void requireRoomForPrompt(bool tooManyPrompts) {
+    if (tooManyPrompts)
+        core::fail(core::ErrorCode::LimitsExceeded,
+                   "{} of your calls wait at a password prompt already; answer one first",
+                   core::caps::promptsPerUser);
+}
+
+} // namespace
+
+void Gate::ask(const Caller& caller, const policy::Question& question, Receive receive) {
+    Load& load = loads_[caller.uid];
+    if (load.questions >= core::caps::questionsPerUser)
         core::fail(core::ErrorCode::LimitsExceeded,
                    "{} of your calls wait for authorisation already; wait until one is answered",
-                   count->second);
-    const std::uint64_t ticket = ++lastTicket_;
-    auto check =
-        authorizer_.ask(caller.busName, question, caller.interactive,
-                        [this, ticket, answer = std::move(answer)](policy::Verdict verdict) {
-                            finish(ticket);
-                            answer(verdict);
-                        });
-    pending_.emplace(ticket, Pending{caller.busName, caller.uid, std::move(check)});
-    ++counts_[caller.uid];
+                   load.questions);
+    ++load.questions;
+    const Ticket ticket = ++lastTicket_;
+    pending_.emplace(ticket, Pending{caller.busName, caller.uid, caller.interactive, question,
+                                     std::move(receive)});
+    waiting_.add(caller.uid, ticket);
+    askNext();
+}
+
+void Gate::askNext() {
+    while (asked_ < core::caps::questionsAtPolkit) {
+        const auto ticket =
+            waiting_.take([this](Ticket waiting) { return pending_.contains(waiting); });
+        if (!ticket)
+            return;
+        ++asked_;
+        send(*ticket, pending_.at(*ticket), false);
+    }
+}
+
+void Gate::send(Ticket ticket, Pending& pending, bool withPrompt) {
+    pending.stage = withPrompt ? Stage::Prompted : Stage::Asked;
+    pending.check =
+        authorizer_.ask(pending.busName, pending.question, withPrompt,
+                        [this, ticket](policy::Verdict verdict) { onVerdict(ticket, verdict); });
+}
+
+void Gate::onVerdict(Ticket ticket, policy::Verdict verdict) {
+    Pending& pending = pending_.at(ticket);
+    const Approval by = pending.stage == Stage::Prompted ? Approval::Person : Approval::Rules;
+    Load& load = loads_.at(pending.uid);
+    if (pending.stage == Stage::Asked)
+        --asked_;
+    else
+        --load.prompts;
+    if (!wantsPrompt(pending, verdict)) {
+        finish(ticket, {verdict, by});
+    } else if (load.prompts >= core::caps::promptsPerUser) {
+        finish(ticket, {verdict, by, true});
+    } else {
+        ++load.prompts;
+        send(ticket, pending, true);
+    }
+    askNext();
+}
+
+bool Gate::wantsPrompt(const Pending& pending, policy::Verdict verdict) const {
+    return verdict == policy::Verdict::InteractionRequired && pending.stage == Stage::Asked &&
+           pending.mayPrompt && pending.receive;
+}
+
+void Gate::finish(Ticket ticket, const Answer& answer) {
+    const auto node = pending_.extract(ticket);
+    const auto load = loads_.find(node.mapped().uid);
+    if (--load->second.questions == 0)
+        loads_.erase(load);
+    if (node.mapped().receive)
+        node.mapped().receive(answer);
 }
 
 void Gate::announceQuestion(const Call& call) {
@@ -31,26 +90,33 @@ void Gate::announceQuestion(const Call& call) {
         call.refusals.mayAsk(call.caller.busName, call.method);
 }
 
-void Gate::finish(std::uint64_t ticket) {
-    const auto node = pending_.extract(ticket);
-    const auto count = counts_.find(node.mapped().uid);
-    if (--count->second == 0)
-        counts_.erase(count);
+std::size_t Gate::pending() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        pending_, [](const auto& entry) { return entry.second.receive != nullptr; }));
 }
 
+// A question that is at polkit keeps its place until polkit has answered it or it is cancelled, so
+// that connections which only ask and leave cannot fill polkit.
 void Gate::onDisconnected(const std::string& busName) {
-    std::vector<std::uint64_t> tickets;
+    std::vector<Ticket> tickets;
     for (const auto& [ticket, pending] : pending_) {
         if (pending.busName == busName)
             tickets.push_back(ticket);
     }
-    for (const std::uint64_t ticket : tickets)
-        finish(ticket);
+    for (const Ticket ticket : tickets) {
+        Pending& pending = pending_.at(ticket);
+        pending.receive = nullptr;
+        if (pending.stage == Stage::Waiting)
+            finish(ticket, {policy::Verdict::Denied});
+        else
+            pending.check->abandon();
+    }
 }
 
-void Gate::requireAuthorized(policy::Verdict verdict, const policy::Question& question) {
+void Gate::requireAuthorized(const Answer& answer, const policy::Question& question) {
+    requireRoomForPrompt(answer.tooManyPrompts);
     const std::string_view id = policy::idOf(question.action);
-    switch (verdict) {
+    switch (answer.verdict) {
     case policy::Verdict::Authorized:
         return;
     case policy::Verdict::InteractionRequired:
@@ -68,10 +134,11 @@ void Gate::requireAuthorized(policy::Verdict verdict, const policy::Question& qu
     core::fail(core::ErrorCode::AccessDenied, "not authorised to {} ({})", question.deed, id);
 }
 
-void Gate::requireWithinQuota(policy::Verdict verdict, const std::string& violation) {
-    if (verdict == policy::Verdict::Authorized)
+void Gate::requireWithinQuota(const Answer& answer, const std::string& violation) {
+    requireRoomForPrompt(answer.tooManyPrompts);
+    if (answer.verdict == policy::Verdict::Authorized)
         return;
-    if (verdict == policy::Verdict::InteractionRequired)
+    if (answer.verdict == policy::Verdict::InteractionRequired)
         core::fail(core::ErrorCode::InteractiveAuthorizationRequired,
                    "{}; an administrator's password would allow it ({})", violation,
                    policy::idOf(policy::Action::ExceedLimits));

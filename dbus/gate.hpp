@@ -2,12 +2,18 @@
 // The gate between a validated call and its change: every change that needs authorisation passes
 // through it.
 //
-// A question belongs to its caller: it is cancelled when the caller disconnects, and the number of
-// questions per user is limited. The continuation runs in the loop when the reply arrives, long
-// after the handler returned, so it looks up its target again.
+// Nobody is refused for asking quickly. Questions wait here: users take turns, and only a few
+// questions are at polkit at a time. A question is asked without a prompt first. Only if polkit
+// then wants a person and the call allows it, it is asked again with a prompt. Prompts wait for
+// people and not for polkit, so they take no turns, but their number per user is limited.
+//
+// A question belongs to its caller: it is cancelled when the caller disconnects. The continuation
+// runs in the loop when the reply arrives, long after the handler returned, so it looks up its
+// target again.
 #pragma once
 
 #include "core/error.hpp"
+#include "core/turns.hpp"
 #include "dbus/reply.hpp"
 #include "policy/authorizer.hpp"
 
@@ -16,84 +22,118 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 
 namespace genv::dbus {
+
+/// What an authorisation relies on.
+enum class Approval {
+    Rules,  ///< polkit's rules and defaults, or none was needed
+    Person, ///< somebody answered a prompt, and approved what was named in it
+};
 
 class Gate {
   public:
     explicit Gate(policy::Authorizer& authorizer) : authorizer_(authorizer) {}
 
-    /// Asks whether the caller is authorised for this target, then calls `proceed`: immediately if
-    /// no question is needed, otherwise if the reply is yes. In all other cases the call is
-    /// refused. Throws core::Error(LimitsExceeded) before asking.
-    template <typename... Values, typename Proceed>
-    void pass(const Reply<Values...>& reply, const policy::Target& target, Proceed proceed) {
-        reply.about(target);
+    /// For callers that need to know what an authorisation relies on.
+    using Proceed = std::function<void(Approval)>;
+
+    /// Asks whether the caller is authorised for this target, then calls `proceed`, which is a
+    /// Proceed or a function without arguments: immediately if no question is needed, otherwise if
+    /// the reply is yes. In all other cases the call is refused. Throws core::Error(LimitsExceeded)
+    /// before asking.
+    template <typename... Values, typename Next>
+    void pass(const Reply<Values...>& reply, const policy::Target& target, Next proceed) {
         const auto question = policy::questionFor(reply.call().method, reply.caller().uid, target);
-        if (!question) {
-            proceed();
-            return;
-        }
-        announceQuestion(reply.call());
-        ask(reply.caller(), *question,
-            reply.later([reply, question = *question,
-                         proceed = std::move(proceed)](policy::Verdict verdict) {
-                if (verdict != policy::Verdict::Authorized)
-                    reply.misses(question.action);
-                requireAuthorized(verdict, question);
-                proceed();
-            }));
+        pass(reply, target, question, std::move(proceed),
+             [question](const Answer& answer) { requireAuthorized(answer, *question); });
     }
 
     /// Asks the second question, for a request that would exceed a limit. If the reply is no, the
     /// error is core::Error(QuotaExceeded) with the sentence that describes the violation, unless a
     /// password would help.
-    template <typename... Values, typename Proceed>
+    template <typename... Values, typename Next>
     void passQuota(const Reply<Values...>& reply, const policy::Target& target,
-                   const std::string& violation, Proceed proceed) {
-        reply.about(target);
-        const auto question =
-            policy::quotaQuestionFor(reply.call().method, reply.caller().uid, target);
-        if (!question) {
-            proceed();
-            return;
-        }
-        announceQuestion(reply.call());
-        ask(reply.caller(), *question,
-            reply.later([reply, violation, action = question->action,
-                         proceed = std::move(proceed)](policy::Verdict verdict) {
-                if (verdict != policy::Verdict::Authorized)
-                    reply.misses(action);
-                requireWithinQuota(verdict, violation);
-                proceed();
-            }));
+                   const std::string& violation, Next proceed) {
+        pass(reply, target,
+             policy::quotaQuestionFor(reply.call().method, reply.caller().uid, target),
+             std::move(proceed),
+             [violation](const Answer& answer) { requireWithinQuota(answer, violation); });
     }
 
     /// Forgets the questions and drops the calls of a closed connection.
     void onDisconnected(const std::string& busName);
 
-    /// Returns the number of pending questions.
-    [[nodiscard]] std::size_t pending() const { return pending_.size(); }
+    /// Returns the number of questions whose callers wait for the reply.
+    [[nodiscard]] std::size_t pending() const;
 
   private:
+    struct Answer {
+        policy::Verdict verdict;
+        Approval by = Approval::Rules;
+        bool tooManyPrompts = false; ///< no prompt was opened, since too many are open
+    };
+    using Receive = std::function<void(const Answer&)>;
+    using Ticket = std::uint64_t;
+
+    enum class Stage { Waiting, Asked, Prompted };
     struct Pending {
         std::string busName;
         core::Uid uid = 0;
-        std::unique_ptr<policy::Check> check;
+        bool mayPrompt = false;
+        policy::Question question;
+        Receive receive; ///< empty once the caller has disconnected
+        Stage stage = Stage::Waiting;
+        std::unique_ptr<policy::Check> check{};
+    };
+    /// The questions and open prompts of a user.
+    struct Load {
+        std::size_t questions = 0;
+        std::size_t prompts = 0;
     };
 
-    void ask(const Caller& caller, const policy::Question& question,
-             policy::Authorizer::Answer answer);
-    void finish(std::uint64_t ticket);
+    template <typename... Values, typename Next, typename Require>
+    void pass(const Reply<Values...>& reply, const policy::Target& target,
+              const std::optional<policy::Question>& question, Next proceed, Require require) {
+        reply.about(target);
+        const auto go = [proceed = std::move(proceed)](Approval by) {
+            if constexpr (std::is_same_v<Next, Proceed>)
+                proceed(by);
+            else
+                proceed();
+        };
+        if (!question) {
+            go(Approval::Rules);
+            return;
+        }
+        announceQuestion(reply.call());
+        ask(reply.caller(), *question,
+            reply.later([reply, action = question->action, go, require](const Answer& answer) {
+                if (answer.verdict != policy::Verdict::Authorized)
+                    reply.misses(action);
+                require(answer);
+                go(answer.by);
+            }));
+    }
+
+    void ask(const Caller& caller, const policy::Question& question, Receive receive);
+    void askNext();
+    void send(Ticket ticket, Pending& pending, bool withPrompt);
+    void onVerdict(Ticket ticket, policy::Verdict verdict);
+    [[nodiscard]] bool wantsPrompt(const Pending& pending, policy::Verdict verdict) const;
+    void finish(Ticket ticket, const Answer& answer);
     static void announceQuestion(const Call& call);
-    static void requireAuthorized(policy::Verdict verdict, const policy::Question& question);
-    static void requireWithinQuota(policy::Verdict verdict, const std::string& violation);
+    static void requireAuthorized(const Answer& answer, const policy::Question& question);
+    static void requireWithinQuota(const Answer& answer, const std::string& violation);
 
     policy::Authorizer& authorizer_;
-    std::map<std::uint64_t, Pending> pending_;
-    std::unordered_map<core::Uid, std::size_t> counts_;
-    std::uint64_t lastTicket_ = 0;
+    std::map<Ticket, Pending> pending_;
+    core::Turns<Ticket> waiting_;
+    std::size_t asked_ = 0; ///< questions at polkit, without prompts
+    std::unordered_map<core::Uid, Load> loads_;
+    Ticket lastTicket_ = 0;
 };
 
 } // namespace genv::dbus

@@ -20,8 +20,7 @@ enum class Verdict {
     TimedOut,            ///< no reply in time
 };
 
-/// A pending question. After it is destroyed, its callback is never called. It is destroyed before
-/// the reply only if the sender has left the bus or this process ends: polkit then ends the
+/// A pending question. After it is destroyed, its callback is never called, and polkit ends the
 /// question and closes the password prompt.
 class Check {
   public:
@@ -29,6 +28,10 @@ class Check {
     Check(const Check&) = delete;
     Check& operator=(const Check&) = delete;
     virtual ~Check() = default;
+
+    /// Cancels the question, since its sender has left the bus. The callback is still called, with
+    /// any verdict, once polkit no longer works on the question.
+    virtual void abandon() = 0;
 };
 
 /// Asks for authorisation. Used on the loop's thread only.

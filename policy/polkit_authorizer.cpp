@@ -152,11 +152,12 @@ gboolean onCancellation(gpointer data) {
     const PendingPtr pending = *static_cast<PendingPtr*>(data);
     pending->timer = 0; // returning G_SOURCE_REMOVE removes the source
     g_cancellable_cancel(pending->cancellable.get());
+    pending->finish(Verdict::Unavailable);
     return G_SOURCE_REMOVE;
 }
 
-// For a question whose reply nobody awaits any more. A cancellation tells polkitd to close the
-// password prompt.
+// For a question whose verdict matters no more. A cancellation tells polkitd to close the password
+// prompt.
 void cancelLater(const PendingPtr& pending) {
     pending->stopTimers();
     startTimer(pending, PolkitAuthorizer::cancellationDelay, onCancellation);
@@ -177,6 +178,11 @@ class PolkitCheck : public Check {
     PolkitCheck& operator=(const PolkitCheck&) = delete;
     ~PolkitCheck() override {
         if (std::exchange(pending_->answer, nullptr) != nullptr)
+            cancelLater(pending_);
+    }
+
+    void abandon() override {
+        if (pending_->answer)
             cancelLater(pending_);
     }
 

@@ -2,9 +2,10 @@
 // The connection to the bus, and the calls from it that are still waiting for a reply.
 #pragma once
 
+#include "core/caps.hpp"
+#include "dbus/call_places.hpp"
 #include "dbus/callers.hpp"
 #include "dbus/gate.hpp"
-#include "dbus/list_calls.hpp"
 #include "dbus/waiting_calls.hpp"
 #include "policy/polkit_authorizer.hpp"
 
@@ -28,7 +29,10 @@ struct BusCalls {
     bool isEnding = false;
     std::unique_ptr<sdbus::IConnection> connection = sdbus::createSystemBusConnection();
     dbus::Callers callers;
-    dbus::ListCalls listCalls;
+    dbus::CallPlaces listCalls{core::caps::listCallsPerUser,
+                               "wait for the GPUs, processes or history"};
+    dbus::CallPlaces startingCalls{core::caps::startingCallsPerUser,
+                                   "wait until their process is read"};
     dbus::WaitingCalls waitingCalls;
     policy::PolkitAuthorizer authorizer;
     dbus::Gate gate{authorizer};

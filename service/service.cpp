@@ -134,7 +134,7 @@ dbus::Context Service::context() {
             {policing_->enforcer, policing_->terminator},
             {sharing_->isolation, sharing_->refusedOpens},
             {calls_->callers, calls_->gate, reporting_->refusals, calls_->listCalls,
-             calls_->waitingCalls, calls_->isEnding},
+             calls_->startingCalls, calls_->waitingCalls, calls_->isEnding},
             {machine_->clock, loop_, log_},
             {[this]() -> const core::Settings& { return settings_; },
              [this](const core::Actor& actor) { reload(actor); }}};

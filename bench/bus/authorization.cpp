@@ -48,8 +48,8 @@ Operation question(tests::Client& root, const tests::Client& client, policy::Act
     return {"CheckAuthorization", {{&root, message}}};
 }
 
-// The maximum number of pending checks; the service refuses more.
-constexpr unsigned maxConcurrent = core::caps::pendingChecksPerUser;
+// The maximum number of questions at polkit at a time; the service lets more of them wait.
+constexpr unsigned maxConcurrent = core::caps::questionsAtPolkit;
 
 class Authorization {
   public:

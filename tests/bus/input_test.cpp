@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Invalid input is refused with the right error name and a sentence. It changes nothing, and the
 // log has it once, escaped.
+#include "core/caps.hpp"
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -161,12 +162,12 @@ TEST_F(Input, OfHugeSizeDoesNotHurtOthers) {
 TEST_F(Input, FloodOfEnvironmentsEndsForThatUserAlone) {
     std::vector<std::unique_ptr<UserProcess>> shells;
     Answer last;
-    for (int i = 0; i < 70 && last.ok(); ++i) {
+    for (std::size_t i = 0; i < core::caps::environmentsPerUser + 5 && last.ok(); ++i) {
         shells.push_back(std::make_unique<UserProcess>(alice));
         last = asAlice->manager("Activate", "a{sv}", 1, "pid", "u", shells.back()->pid());
     }
     EXPECT_EQ(last.error, error::limitsExceeded);
-    EXPECT_EQ(environmentCount(), "64");
+    EXPECT_EQ(environmentCount(), std::to_string(core::caps::environmentsPerUser));
     const UserProcess bobs(bob);
     EXPECT_EQ(devicesOf(activate(*asBob, bobs, 1)), "1");
 }

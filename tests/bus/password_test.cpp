@@ -119,8 +119,8 @@ TEST_F(Password, IsGivenForWhatWasShownAndNothingElse) {
     EXPECT_EQ(agent.prompts[0].message,
               "Authentication is required to attach GPUs to environment " + hers +
                   " of alice (GPU 1)");
-    const std::string taker = activate(*asRoot, roots, 1);
-    EXPECT_EQ(devicesOf(taker), "1");
+    const std::string taker = activate(*asRoot, roots);
+    EXPECT_TRUE(asRoot->environment(taker, "Attach", "a{sv}", 1, "index", "u", 1U).ok());
     agent.answer(true);
     EXPECT_EQ(finish(*attach).error, error::deviceUnavailable) << attach->answer.text;
     EXPECT_EQ(devicesOf(hers), "");

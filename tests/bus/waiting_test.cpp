@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Users wait for GPUs: first come, first served, also when clients disconnect, when requests are
 // refused meanwhile, and across a restart of the service.
+#include "core/caps.hpp"
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 
@@ -190,14 +191,14 @@ TEST_F(Waits, AreWithinTheLimitsOfTheMomentOfTheGrant) {
 
 TEST_F(Waits, AreCountedPerUser) {
     std::vector<std::unique_ptr<PendingCall>> calls;
-    for (int i = 0; i < 32; ++i)
+    for (std::size_t i = 0; i < core::caps::waitsPerUser; ++i)
         calls.push_back(wait(*asAlice, hers, 2));
-    ASSERT_EQ(waitingIn(*asRoot).size(), 32U);
+    ASSERT_EQ(waitingIn(*asRoot).size(), core::caps::waitsPerUser);
     EXPECT_EQ(
         asAlice->environment(hers, "Attach", "a{sv}", 2, "count", "u", 2U, "wait", "b", 1).error,
         error::limitsExceeded);
     const auto bobsCall = wait(*asBob, his, 2);
-    EXPECT_EQ(waitingIn(*asRoot).size(), 33U);
+    EXPECT_EQ(waitingIn(*asRoot).size(), core::caps::waitsPerUser + 1);
     EXPECT_FALSE(isAnswered(*asBob, *bobsCall));
 }
 

@@ -106,7 +106,7 @@ TEST_F(Calls, ThatWaitKeepTheirPlaceWhenTheServiceEnds) {
 }
 
 TEST_F(Calls, ThatListAreCountedForEachUserButRoot) {
-    dbus::ListCalls lists;
+    dbus::CallPlaces lists{core::caps::listCallsPerUser, "list"};
     std::vector<std::shared_ptr<void>> places;
     for (std::size_t i = 0; i < core::caps::listCallsPerUser; ++i)
         places.push_back(lists.enter(alice));

@@ -3,6 +3,7 @@
 // when the test says so.
 #pragma once
 
+#include "core/caps.hpp"
 #include "core/root_process.hpp"
 #include "dbus/context.hpp"
 #include "tests/core/fake_gates.hpp"
@@ -10,6 +11,7 @@
 #include "tests/core/fakes.hpp"
 #include "tests/dbus/reply_fixture.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,10 +22,11 @@ namespace genv::tests {
 /// Answers questions when the test says so, unless they were cancelled.
 class FakeAuthorizer : public policy::Authorizer {
   public:
-    [[nodiscard]] std::unique_ptr<policy::Check> ask(const std::string& /*busName*/,
+    [[nodiscard]] std::unique_ptr<policy::Check> ask(const std::string& busName,
                                                      const policy::Question& question,
                                                      bool interactive, Answer answer) override {
         questions.push_back(question);
+        askedFor.push_back(busName);
         wereInteractive.push_back(interactive);
         auto pending = std::make_shared<Answer>(std::move(answer));
         waiting_.push_back(pending);
@@ -32,22 +35,44 @@ class FakeAuthorizer : public policy::Authorizer {
     /// Answers the questions so far. Returns whether any of them had not been cancelled.
     bool answer(policy::Verdict verdict) {
         bool wanted = false;
-        for (const auto& weak : std::exchange(waiting_, {})) {
-            if (const auto pending = weak.lock()) {
-                const Answer callback = *pending;
-                callback(verdict);
-                wanted = true;
-            }
-        }
+        for (const auto& weak : std::exchange(waiting_, {}))
+            wanted |= answer(weak, verdict);
         return wanted;
+    }
+    /// Answers the earliest open question only.
+    bool answerFirst(policy::Verdict verdict) {
+        const auto first = waiting_.front();
+        waiting_.erase(waiting_.begin());
+        return answer(first, verdict);
+    }
+    /// Answers the latest open question only.
+    bool answerLast(policy::Verdict verdict) {
+        const auto last = waiting_.back();
+        waiting_.pop_back();
+        return answer(last, verdict);
+    }
+    /// Returns the number of questions that were neither answered nor cancelled.
+    [[nodiscard]] std::size_t open() const {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(waiting_, [](const auto& asked) { return !asked.expired(); }));
     }
 
     std::vector<policy::Question> questions;
+    std::vector<std::string> askedFor; ///< the connections
     std::vector<bool> wereInteractive;
 
   private:
+    static bool answer(const std::weak_ptr<Answer>& asked, policy::Verdict verdict) {
+        const auto pending = asked.lock();
+        if (!pending)
+            return false;
+        const Answer callback = *pending;
+        callback(verdict);
+        return true;
+    }
     struct Asked : policy::Check {
         explicit Asked(std::shared_ptr<Answer> asked) : pending(std::move(asked)) {}
+        void abandon() override {} // the answer may still come
         std::shared_ptr<Answer> pending;
     };
     std::vector<std::weak_ptr<Answer>> waiting_;
@@ -108,7 +133,8 @@ class ContextTest : public ReplyTest {
     core::RefusalWatch refusedOpens{isolation, gates, events, clock};
     dbus::Callers callers;
     dbus::Gate gate{authorizer};
-    dbus::ListCalls listCalls;
+    dbus::CallPlaces listCalls{core::caps::listCallsPerUser, "list"};
+    dbus::CallPlaces startingCalls{core::caps::startingCallsPerUser, "start"};
     dbus::WaitingCalls waitingCalls;
     FakeSlurm slurm; ///< destroyed before the objects that its answers refer to
 
@@ -134,7 +160,7 @@ class ContextTest : public ReplyTest {
         {observer, processes, kernels_, users, history, slurm},
         {enforcer, terminator},
         {isolation, refusedOpens},
-        {callers, gate, *this, listCalls, waitingCalls, isEnding},
+        {callers, gate, *this, listCalls, startingCalls, waitingCalls, isEnding},
         {clock, scheduler, log},
         {[this]() -> const core::Settings& { return settings; }, [](const core::Actor&) {}}};
 };

@@ -18,18 +18,21 @@ class DeviceRequests : public ContextTest {
             ++planned;
             if (inTheWay)
                 throw core::Error(*inTheWay);
-            return placement;
+            return plan;
         };
-        request.target = [](const auto&) {
+        request.target = [](const auto& asked) {
             policy::Target target;
             target.owner = alice;
             target.gpus = 1;
+            if (asked && dbus::waitIn(asked) == nullptr)
+                target.devices = {core::placementOf(*asked).attach.at(0).facts.index};
             return target;
         };
         request.stillHolds = [this](const core::Plan&) { return holds; };
         request.quota = [this](const auto&) { return violation; };
         request.apply = [this](const auto&, bool exempt) { given.push_back(exempt); };
-        placement.emplace().attach = {{gpuFacts(0)}};
+        move(0);
+        holds = true;
     }
     void carryOut(bool interactive = false) {
         const auto reply = call(alice, ":1.7", interactive);
@@ -40,7 +43,14 @@ class DeviceRequests : public ContextTest {
     }
 
     dbus::DeviceRequest request;
-    std::optional<core::Placement> placement;
+    // Another request gets the planned device, and this one is planned for another.
+    void move(core::DeviceIndex index, bool overSubscribed = false) {
+        holds = false;
+        plan = core::Placement{};
+        std::get<core::Placement>(*plan).attach = {{gpuFacts(index), overSubscribed}};
+    }
+
+    std::optional<core::Plan> plan;
     std::optional<core::Error> inTheWay;
     core::QuotaViolation violation;
     bool holds = true;
@@ -57,7 +67,7 @@ TEST_F(DeviceRequests, AreGivenOnceTheyAreAllowed) {
 }
 
 TEST_F(DeviceRequests, OfNoDevicesCannotGoStale) {
-    placement.reset();
+    plan.reset();
     holds = false;
     carryOut();
     authorizer.answer(Verdict::Authorized);
@@ -66,34 +76,86 @@ TEST_F(DeviceRequests, OfNoDevicesCannotGoStale) {
 
 TEST_F(DeviceRequests, AreAskedAboutAnewWhenTheDevicesChangedHands) {
     carryOut();
-    holds = false;
+    move(1);
     authorizer.answer(Verdict::Authorized);
     EXPECT_TRUE(given.empty());
-    EXPECT_EQ(authorizer.questions.size(), 2U);
+    ASSERT_EQ(authorizer.questions.size(), 2U) << "rules may decide on the devices";
+    EXPECT_EQ(authorizer.questions[1].details.at("devices"), "1");
     holds = true;
     authorizer.answer(Verdict::Authorized);
     EXPECT_EQ(given, std::vector<bool>{false});
 }
 
-TEST_F(DeviceRequests, AreRefusedWhenTheyGoStaleAgainAndAgain) {
-    holds = false;
+TEST_F(DeviceRequests, AreGivenWhenTheAnswerCoversTheNewPlan) {
     carryOut();
-    int answers = 0;
-    while (authorizer.answer(Verdict::Authorized))
-        ++answers;
-    EXPECT_EQ(answers, dbus::maxRequestAttempts);
-    EXPECT_EQ(refusal(), ErrorCode::DeviceUnavailable);
+    holds = false; // and the same device is planned again
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(given, std::vector<bool>{false});
+    EXPECT_EQ(authorizer.questions.size(), 1U);
+}
+
+TEST_F(DeviceRequests, AreAskedAboutAnewWhenTheSameDeviceWouldBeOverSubscribedNow) {
+    carryOut();
+    move(0, true);
+    authorizer.answer(Verdict::Authorized);
     EXPECT_TRUE(given.empty());
+    EXPECT_EQ(authorizer.questions.size(), 2U);
+}
+
+TEST_F(DeviceRequests, AreNeverGivenUpWhileTheDevicesOnlyMove) {
+    carryOut();
+    for (core::DeviceIndex index = 1; index < 100; ++index) {
+        move(index);
+        EXPECT_TRUE(authorizer.answer(Verdict::Authorized));
+    }
+    EXPECT_EQ(refusal(), std::nullopt);
+    holds = true;
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(given, std::vector<bool>{false});
+}
+
+TEST_F(DeviceRequests, AreAskedAboutAnewWhenNobodyWasPrompted) {
+    carryOut(true);
+    move(1);
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(authorizer.questions.size(), 2U) << "the call allows a prompt, but there was none";
+    EXPECT_EQ(refusal(), std::nullopt);
 }
 
 TEST_F(DeviceRequests, AreRefusedAtOnceWhereAPersonAgreedToSomethingElse) {
     carryOut(true);
-    holds = false;
+    authorizer.answer(Verdict::InteractionRequired);
+    move(1);
     authorizer.answer(Verdict::Authorized);
-    EXPECT_EQ(authorizer.questions.size(), 1U);
+    EXPECT_EQ(authorizer.questions.size(), 2U) << "the same question, without and with a prompt";
     EXPECT_EQ(refusals.at(0).message,
               "the devices changed hands while authorisation was given; try again");
     EXPECT_TRUE(given.empty());
+}
+
+TEST_F(DeviceRequests, AreGivenWhereAPersonAgreedToWhatIsPlannedAgain) {
+    carryOut(true);
+    authorizer.answer(Verdict::InteractionRequired);
+    holds = false;
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(given, std::vector<bool>{false});
+}
+
+TEST_F(DeviceRequests, ThatMayWaitAreNeverRefusedAsStale) {
+    request.mayWait = true;
+    carryOut(true);
+    authorizer.answer(Verdict::InteractionRequired);
+    holds = false;
+    const core::Placement expected = core::placementOf(*plan);
+    plan = core::PlannedWait{{core::CountWanted{1}, {}, {}, false}, expected};
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(refusal(), std::nullopt);
+    ASSERT_EQ(authorizer.questions.size(), 3U) << "the person did not approve a wait for any GPU";
+    EXPECT_FALSE(authorizer.questions[2].details.contains("devices"));
+    holds = true;
+    authorizer.answer(Verdict::InteractionRequired);
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(given, std::vector<bool>{false});
 }
 
 TEST_F(DeviceRequests, SayWhatIsInTheWayByNow) {
@@ -124,10 +186,24 @@ TEST_F(DeviceRequests, ThatFitBeforeTheSecondAnswerAreNotMarked) {
     EXPECT_EQ(given, std::vector<bool>{false});
 }
 
-TEST_F(DeviceRequests, OverAnotherLimitThanWasAskedAboutAreRefused) {
+TEST_F(DeviceRequests, OverAnotherLimitThanWasAskedAboutAreAskedAboutAnew) {
     violation = "2 devices, not 3";
     carryOut();
     authorizer.answer(Verdict::Authorized);
+    violation = "2 devices, not 4";
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_TRUE(given.empty());
+    EXPECT_EQ(refusal(), std::nullopt);
+    EXPECT_EQ(authorizer.questions.size(), 3U);
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(given, std::vector<bool>{true});
+}
+
+TEST_F(DeviceRequests, OverAnotherLimitThanAPersonAgreedToAreRefused) {
+    violation = "2 devices, not 3";
+    carryOut(true);
+    authorizer.answer(Verdict::Authorized);
+    authorizer.answer(Verdict::InteractionRequired);
     violation = "4g of memory, not 8g";
     authorizer.answer(Verdict::Authorized);
     EXPECT_TRUE(given.empty());
@@ -135,11 +211,26 @@ TEST_F(DeviceRequests, OverAnotherLimitThanWasAskedAboutAreRefused) {
     EXPECT_EQ(refusals.at(0).message, "4g of memory, not 8g");
 }
 
-TEST_F(DeviceRequests, ThatGoStaleDuringTheSecondQuestionAreRefused) {
+TEST_F(DeviceRequests, ThatGoStaleDuringTheSecondQuestionAreAskedAboutAnew) {
     violation = "2 devices, not 3";
     carryOut();
     authorizer.answer(Verdict::Authorized);
-    holds = false;
+    move(1);
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_TRUE(given.empty());
+    EXPECT_EQ(refusal(), std::nullopt);
+    holds = true;
+    authorizer.answer(Verdict::Authorized);
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(given, std::vector<bool>{true});
+}
+
+TEST_F(DeviceRequests, ThatGoStaleWhileAPersonIsAskedAboutTheLimitAreRefused) {
+    violation = "2 devices, not 3";
+    carryOut(true);
+    authorizer.answer(Verdict::Authorized);
+    authorizer.answer(Verdict::InteractionRequired);
+    move(1);
     authorizer.answer(Verdict::Authorized);
     EXPECT_TRUE(given.empty());
     EXPECT_EQ(refusal(), ErrorCode::DeviceUnavailable);

@@ -58,7 +58,7 @@ class TestThreads:
             service._CAPS_TIMEOUT = 0.1
             children = []
             reading, writing = os.pipe()
-            for _ in range(64):
+            for _ in range(256):
                 child = os.fork()
                 if child == 0:
                     with genv.sdk.activate():

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dbus/list_calls.hpp"
+#include "dbus/call_places.hpp"
 
-#include "core/caps.hpp"
 #include "core/error.hpp"
 
 namespace genv::dbus {
 
-std::shared_ptr<void> ListCalls::enter(core::Uid uid) {
+std::shared_ptr<void> CallPlaces::enter(core::Uid uid) {
     std::size_t& count = counts_[uid];
-    if (uid != 0 && count >= core::caps::listCallsPerUser)
+    if (uid != 0 && count >= cap_)
         core::fail(core::ErrorCode::LimitsExceeded,
-                   "{} of your calls wait for the GPUs, processes or history already", count);
+                   "{} of your calls {} already; wait until one is answered", count, waits_);
     ++count;
     return {this, [this, uid](void*) {
                 if (--counts_[uid] == 0)
