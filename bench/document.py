@@ -16,6 +16,7 @@ PARTS = {
     "top": "genv-top",
     "nvml": "The NVML filter",
     "slurm": "Slurm's hooks",
+    "gpu": "A real GPU",
     "isolation": "The kernel's gate",
     "cluster": "A large Slurm cluster",
     "remote": "Many hosts",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// isolation_bench GENV_ISOLATION [--quick]: measures the cost of the kernel gate. Opens are
-// measured alternately in a control group with the gate and in one without it. The gate applies to
-// no other process. Prints one figure per line for bench/run.
+// isolation_bench GENV_ISOLATION [--quick] [--gpu MINOR]: measures the cost of the kernel gate.
+// Opens are measured alternately in a control group with the gate and in one without it. The gate
+// applies to no other process. With --gpu, only the open of a real GPU is measured. Prints one
+// figure per line for bench/run.
 #include "bench/bus/series.hpp"
 #include "bench/core/machine.hpp"
 #include "core/isolation.hpp"
@@ -18,8 +19,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -68,8 +71,15 @@ double timeOfOpen(const std::filesystem::path& path, int opens) {
 
 class OpenCosts {
   public:
-    OpenCosts(const GateMachine& gated, const GateMachine& free, bool quick)
-        : gated_(gated), free_(free), pairs_(quick ? 7 : 61), opens_(quick ? 1000 : 3000),
+    // A real GPU takes longer to open, so it is opened less often.
+    OpenCosts(const GateMachine& gated, const GateMachine& free, bool quick, bool isReal)
+        : gated_(gated), free_(free), pairs_(quick    ? 7
+                                             : isReal ? 21
+                                                      : 61),
+          opens_(isReal  ? 200
+                 : quick ? 1000
+                         : 3000),
+          part_(isReal ? "gpu" : "isolation"),
           shared_(static_cast<double*>(::mmap(nullptr, sizeof(double), PROT_READ | PROT_WRITE,
                                               MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
         if (shared_ == MAP_FAILED)
@@ -91,11 +101,11 @@ class OpenCosts {
             times.push_back(with);
             ratios.push_back(with / without);
         }
-        fmt::print(R"({{"part": "isolation", "name": "{}", "with": {{}}, "unit": "µs", )"
+        fmt::print(R"({{"part": "{}", "name": "{}", "with": {{}}, "unit": "µs", )"
                    R"("median": {:.4f}, "reference": "the same without the gate", )"
                    R"("ratio": {:.4f}}})"
                    "\n",
-                   name, median(times), median(ratios));
+                   part_, name, median(times), median(ratios));
     }
 
   private:
@@ -115,6 +125,7 @@ class OpenCosts {
     const GateMachine& free_;
     int pairs_;
     int opens_;
+    const char* part_;
     double* shared_;
 };
 
@@ -207,12 +218,41 @@ void printReplacement(const GateMachine& machine, const std::string& program, st
                }));
 }
 
+struct Options {
+    bool isQuick = false;
+    std::optional<core::DeviceNode> gpu;
+};
+
+// Parses the arguments after the first. Returns nothing if they are wrong.
+std::optional<Options> parse(const std::vector<std::string_view>& words) {
+    Options options;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        std::uint32_t minor = 0;
+        if (words[i] == "--quick") {
+            options.isQuick = true;
+        } else if (words[i] == "--gpu" && i + 1 < words.size()) {
+            const std::string_view text = words[++i];
+            const auto [end, error] =
+                std::from_chars(text.data(), text.data() + text.size(), minor);
+            if (error != std::errc{} || end != text.data() + text.size())
+                return std::nullopt;
+            options.gpu = core::DeviceNode{tests::gpuMajor, minor};
+        } else {
+            return std::nullopt;
+        }
+    }
+    return options;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 2)
+    const auto options = argc < 2 ? std::nullopt : parse({argv + 2, argv + argc});
+    if (!options) {
+        fmt::print(stderr, "usage: isolation_bench GENV_ISOLATION [--quick] [--gpu MINOR]\n");
         return EXIT_FAILURE;
-    const bool quick = argc > 2 && std::string_view(argv[2]) == "--quick";
+    }
+    const bool quick = options->isQuick;
     if (const std::string reason = tests::whyNoGate(); !reason.empty()) {
         fmt::print(stderr, "isolation_bench: {}\n", reason);
         return EXIT_FAILURE;
@@ -225,9 +265,13 @@ int main(int argc, char** argv) {
         service::isolation::Loader(machine.pins(), machine.controlGroup())
             .putUp({core::GateMode::Refuse, {tests::gpuMajor}, {}});
         service::KernelGates gates(machine.pins());
-        gates.grant({tests::gpu, alice});
+        gates.grant({options->gpu.value_or(tests::gpu), alice});
 
-        const OpenCosts costs(machine, free, quick);
+        const OpenCosts costs(machine, free, quick, options->gpu.has_value());
+        if (options->gpu) {
+            costs.print("open of the GPU", *options->gpu);
+            return EXIT_SUCCESS;
+        }
         costs.print("open of a device that is not guarded", {1, 3}); // /dev/null
         costs.print("open of a GPU that is held", tests::gpu);
         costs.print("open of a GPU that is refused", tests::otherGpu);

@@ -134,7 +134,7 @@ std::string toolFor(const Options& options) {
     }
     folders.insert(folders.end(), toolFolders.begin(), toolFolders.end());
     for (const std::string& folder : folders) {
-        const std::string file = folder + "/nvidia-smi";
+        std::string file = folder + "/nvidia-smi";
         if (!folder.empty() && ::access(file.c_str(), X_OK) == 0)
             return file;
     }
@@ -221,7 +221,7 @@ const std::string* outputOf(const std::vector<ToolOutput>& outputs, std::string_
 std::string hostToReplace(const std::vector<ToolOutput>& outputs) {
     char name[256] = {};
     ::gethostname(name, sizeof(name) - 1);
-    const std::string host = name;
+    std::string host = name;
     const std::string* words = outputOf(outputs, "help");
     if (host.size() < 3 || host == "localhost" || host == "host" ||
         (words != nullptr && words->find(host) != std::string::npos))

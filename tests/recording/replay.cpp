@@ -19,12 +19,13 @@ struct OpaqueEventSet {};
 
 namespace {
 
+// The common part of all exports: `action` gets the machine and the name of the function.
 template <typename Action>
-Return call(Action action) {
+Return call(const char* function, Action action) {
     const std::lock_guard lock(recordedMachine().mutex);
     try {
         recordedMachine().requireInit();
-        return action(recordedMachine());
+        return action(recordedMachine(), function);
     } catch (const Refusal& refusal) {
         return refusal.result;
     } catch (const std::exception&) {
@@ -33,17 +34,17 @@ Return call(Action action) {
 }
 
 template <typename Find>
-Return handOverDevice(Device* out, Find find) {
-    return call([&](RecordedMachine& machine) {
-        *out = find(machine);
+Return handOverDevice(const char* function, Device* out, Find find) {
+    return call(function, [&](RecordedMachine& machine, const char* name) {
+        *out = find(machine, name);
         return Return::Success;
     });
 }
 
 template <typename Kind, typename... Arguments>
 Return replay(const char* function, Device device, Arguments... arguments) {
-    return call([&](RecordedMachine& machine) {
-        const json& answer = machine.answer(function, device);
+    return call(function, [&](RecordedMachine& machine, const char* name) {
+        const json& answer = machine.answer(name, device);
         // A function that was not recorded counts as one that the driver lacks.
         if (!answer.contains("of") && resultOf(answer) == Return::FunctionNotFound)
             return Return::FunctionNotFound;
@@ -65,8 +66,8 @@ Return giveText(const json& answer, char* buffer, unsigned size) {
 
 template <typename T>
 Return giveNumber(const char* function, T* out) {
-    return call([&](RecordedMachine& machine) {
-        const json& answer = machine.system(function);
+    return call(function, [&](RecordedMachine& machine, const char* name) {
+        const json& answer = machine.system(name);
         const Return result = resultOf(answer);
         if (result == Return::Success)
             decode(memberOf(answer, "value"), *out);
@@ -86,13 +87,13 @@ Device findByUuid(RecordedMachine& machine, const char* function, const char* uu
 }
 
 Return findByPciBusId(const char* function, const char* busId, Device* out) {
-    return handOverDevice(out, [&](RecordedMachine& machine) {
+    return handOverDevice(function, out, [&](RecordedMachine& machine, const char* name) {
         unsigned domain = 0;
         unsigned bus = 0;
         unsigned device = 0;
         if (std::sscanf(busId, "%x:%x:%x", &domain, &bus, &device) != 3)
             throw Refusal{Return::InvalidArgument};
-        return machine.find(function, [&](const json& answers) {
+        return machine.find(name, [&](const json& answers) {
             nvml::PciInfo pci{};
             const auto found = answers.find("nvmlDeviceGetPciInfo_v3");
             return found != answers.end() && Pci::give(*found, &pci) == Return::Success &&
@@ -146,7 +147,7 @@ GENV_EXPORT Return nvmlInitWithFlags(unsigned /*flags*/) {
 }
 
 GENV_EXPORT Return nvmlShutdown() {
-    return call([](RecordedMachine& machine) { return machine.shutdown(); });
+    return call(__func__, [](RecordedMachine& machine, const char*) { return machine.shutdown(); });
 }
 
 GENV_EXPORT const char* nvmlErrorString(Return result) {
@@ -161,13 +162,13 @@ GENV_EXPORT const char* nvmlErrorString(Return result) {
 }
 
 GENV_EXPORT Return nvmlSystemGetDriverVersion(char* buffer, unsigned size) {
-    return call([function = __func__, buffer, size](RecordedMachine& machine) {
+    return call(__func__, [buffer, size](RecordedMachine& machine, const char* function) {
         return giveText(machine.system(function), buffer, size);
     });
 }
 
 GENV_EXPORT Return nvmlSystemGetNVMLVersion(char* buffer, unsigned size) {
-    return call([function = __func__, buffer, size](RecordedMachine& machine) {
+    return call(__func__, [buffer, size](RecordedMachine& machine, const char* function) {
         return giveText(machine.system(function), buffer, size);
     });
 }
@@ -181,7 +182,7 @@ GENV_EXPORT Return nvmlSystemGetCudaDriverVersion_v2(int* version) {
 }
 
 GENV_EXPORT Return nvmlSystemGetProcessName(unsigned pid, char* buffer, unsigned size) {
-    return call([function = __func__, pid, buffer, size](RecordedMachine& machine) {
+    return call(__func__, [pid, buffer, size](RecordedMachine& machine, const char* function) {
         const json& names = machine.system(function);
         const auto found = names.find(std::to_string(pid));
         return found == names.end() ? Return::NotFound : giveText(*found, buffer, size);
@@ -197,19 +198,19 @@ GENV_EXPORT Return nvmlDeviceGetCount_v2(unsigned* count) {
 }
 
 GENV_EXPORT Return nvmlDeviceGetHandleByIndex(unsigned index, Device* out) {
-    return handOverDevice(out, [function = __func__, index](RecordedMachine& machine) {
+    return handOverDevice(__func__, out, [index](RecordedMachine& machine, const char* function) {
         return machine.byIndex(function, index);
     });
 }
 
 GENV_EXPORT Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* out) {
-    return handOverDevice(out, [function = __func__, index](RecordedMachine& machine) {
+    return handOverDevice(__func__, out, [index](RecordedMachine& machine, const char* function) {
         return machine.byIndex(function, index);
     });
 }
 
 GENV_EXPORT Return nvmlDeviceGetHandleByUUID(const char* uuid, Device* out) {
-    return handOverDevice(out, [function = __func__, uuid](RecordedMachine& machine) {
+    return handOverDevice(__func__, out, [uuid](RecordedMachine& machine, const char* function) {
         return findByUuid(machine, function, uuid);
     });
 }
@@ -219,13 +220,13 @@ GENV_EXPORT Return nvmlDeviceGetHandleByUUIDV(const nvml::Uuid* uuid, Device* ou
         return Return::ArgumentVersionMismatch;
     if (uuid->type != nvml::uuidTypeAscii)
         return Return::NotSupported;
-    return handOverDevice(out, [function = __func__, uuid](RecordedMachine& machine) {
+    return handOverDevice(__func__, out, [uuid](RecordedMachine& machine, const char* function) {
         return findByUuid(machine, function, uuid->value.text);
     });
 }
 
 GENV_EXPORT Return nvmlDeviceGetHandleBySerial(const char* serial, Device* out) {
-    return handOverDevice(out, [function = __func__, serial](RecordedMachine& machine) {
+    return handOverDevice(__func__, out, [serial](RecordedMachine& machine, const char* function) {
         return machine.find(function, [&](const json& answers) {
             return hasValue(answers, "nvmlDeviceGetSerial", serial);
         });
@@ -241,22 +242,24 @@ GENV_EXPORT Return nvmlDeviceGetHandleByPciBusId_v2(const char* busId, Device* o
 }
 
 GENV_EXPORT Return nvmlDeviceGetMigDeviceHandleByIndex(Device gpu, unsigned index, Device* out) {
-    return handOverDevice(
-        out, [gpu, index](RecordedMachine& machine) { return machine.instance(gpu, index); });
+    return handOverDevice(__func__, out, [gpu, index](RecordedMachine& machine, const char*) {
+        return machine.instance(gpu, index);
+    });
 }
 
 GENV_EXPORT Return nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Device instance, Device* out) {
-    return handOverDevice(out, [function = __func__, instance](RecordedMachine& machine) {
-        const Return result = resultOf(machine.answer(function, instance));
-        if (result != Return::Success || instance->parent == nullptr)
-            throw Refusal{result == Return::Success ? Return::InvalidArgument : result};
-        return instance->parent;
-    });
+    return handOverDevice(
+        __func__, out, [instance](RecordedMachine& machine, const char* function) {
+            const Return result = resultOf(machine.answer(function, instance));
+            if (result != Return::Success || instance->parent == nullptr)
+                throw Refusal{result == Return::Success ? Return::InvalidArgument : result};
+            return instance->parent;
+        });
 }
 
 GENV_EXPORT Return nvmlDeviceGetTopologyNearestGpus(Device device, int level, unsigned* count,
                                                     Device* out) {
-    return call([&, function = __func__](RecordedMachine& machine) {
+    return call(__func__, [&](RecordedMachine& machine, const char* function) {
         const json& answer = machine.answer(function, device);
         if (!answer.contains("of"))
             return resultOf(answer);
@@ -265,13 +268,13 @@ GENV_EXPORT Return nvmlDeviceGetTopologyNearestGpus(Device device, int level, un
 }
 
 GENV_EXPORT Return nvmlSystemGetTopologyGpuSet(unsigned /*cpu*/, unsigned* count, Device* out) {
-    return call([&, function = __func__](RecordedMachine& machine) {
+    return call(__func__, [&](RecordedMachine& machine, const char* function) {
         return giveGpus(machine, machine.system(function), count, out);
     });
 }
 
 GENV_EXPORT Return nvmlEventSetCreate(nvml::EventSet* out) {
-    return call([function = __func__, out](RecordedMachine& machine) {
+    return call(__func__, [out](RecordedMachine& machine, const char* function) {
         static nvml::OpaqueEventSet set;
         *out = &set;
         return resultOf(machine.system(function));
@@ -284,21 +287,21 @@ GENV_EXPORT Return nvmlEventSetFree(nvml::EventSet /*set*/) {
 
 GENV_EXPORT Return nvmlDeviceRegisterEvents(Device device, unsigned long long /*types*/,
                                             nvml::EventSet /*set*/) {
-    return call([function = __func__, device](RecordedMachine& machine) {
+    return call(__func__, [device](RecordedMachine& machine, const char* function) {
         return resultOf(machine.answer(function, device));
     });
 }
 
 GENV_EXPORT Return nvmlEventSetWait(nvml::EventSet /*set*/, nvml::EventData* /*data*/,
                                     unsigned /*milliseconds*/) {
-    return call([function = __func__](RecordedMachine& machine) {
+    return call(__func__, [](RecordedMachine& machine, const char* function) {
         return resultOf(machine.system(function));
     });
 }
 
 GENV_EXPORT Return nvmlEventSetWait_v2(nvml::EventSet /*set*/, nvml::EventData* /*data*/,
                                        unsigned /*milliseconds*/) {
-    return call([function = __func__](RecordedMachine& machine) {
+    return call(__func__, [](RecordedMachine& machine, const char* function) {
         return resultOf(machine.system(function));
     });
 }
