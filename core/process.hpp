@@ -16,6 +16,7 @@ namespace genv::core {
 
 using Pid = std::uint32_t;
 using Uid = std::uint32_t;
+using Gid = std::uint32_t;
 
 /// The number of clock ticks per second: USER_HZ, which Linux reports to programs as 100 on every
 /// architecture with GPU drivers.

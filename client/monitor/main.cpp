@@ -13,11 +13,11 @@
 #include "client/remote/ssh/ssh.hpp"
 #include "core/command_line/parsing.hpp"
 #include "core/text.hpp"
+#include "core/user_database.hpp"
 
 #include <fmt/format.h>
 #include <grp.h>
 #include <prometheus/text_serializer.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -74,9 +74,8 @@ int stopSignals() {
 void leaveRoot() {
     if (geteuid() != 0)
         return;
-    const passwd* nobody = getpwnam("nobody");
-    if (nobody == nullptr || setgroups(0, nullptr) < 0 || setgid(nobody->pw_gid) < 0 ||
-        setuid(nobody->pw_uid) < 0)
+    const auto nobody = core::userNamed("nobody");
+    if (!nobody || setgroups(0, nullptr) < 0 || setgid(nobody->gid) < 0 || setuid(nobody->uid) < 0)
         throw std::runtime_error(fmt::format(
             "cannot switch from root to the user nobody ({}); start genv-monitor as another user",
             std::strerror(errno)));

@@ -3,11 +3,11 @@
 
 #include "core/command_line/help_formatter.hpp"
 #include "core/command_line/parsing.hpp"
+#include "core/user_database.hpp"
 
 #include <CLI/CLI.hpp>
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <array>
@@ -54,8 +54,8 @@ std::filesystem::path defaultFolder() {
         return *state / "genv/metrics";
     auto home = pathIn("HOME");
     if (!home) {
-        if (const passwd* user = getpwuid(geteuid()))
-            home = user->pw_dir;
+        if (const auto user = core::shownUser(geteuid()))
+            home = user->home;
     }
     if (!home)
         throw core::UsageError("you have no home folder", "Name a folder with --config-dir.");

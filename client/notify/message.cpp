@@ -4,12 +4,11 @@
 #include "client/notify/group_descriptions.hpp"
 #include "client/notify/notice_groups.hpp"
 #include "core/text.hpp"
+#include "core/user_database.hpp"
 
 #include <fmt/format.h>
-#include <pwd.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace genv::notify {
@@ -109,12 +108,8 @@ Message summarise(const std::vector<Message>& messages, std::size_t missing) {
 }
 
 std::string userName(std::uint32_t uid) {
-    std::array<char, 16384> buffer{};
-    passwd entry{};
-    passwd* found = nullptr;
-    if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
-        return fmt::format("uid {}", uid);
-    return core::escaped(found->pw_name);
+    const auto user = core::shownUser(uid);
+    return user ? core::escaped(user->name) : fmt::format("uid {}", uid);
 }
 
 } // namespace genv::notify

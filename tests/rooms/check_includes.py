@@ -47,6 +47,8 @@ exceptions = {
     "core/descriptor.hpp": {"unistd.h"},
     # The service and the clients wait for processes, and each version of this header has a fault of its own.
     "core/glibc_pidfd.hpp": {"sys/pidfd.h"},
+    # The service and the clients read the user database, and an entry may be larger than any fixed buffer.
+    "core/user_database.cpp": {"grp.h", "pwd.h"},
     # Children of the service and of the clients end with them, and the order of the two calls is easy to get wrong.
     "core/parent_end.hpp": {"sys/prctl.h", "unistd.h"},
     # The callers of NVML and its replacements share NVIDIA's ABI, which must be written down only once. The header

@@ -3,6 +3,7 @@
 
 #include "client/genvctl/remote/known_hosts.hpp"
 #include "client/genvctl/shell/variables.hpp"
+#include "core/user_database.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <fmt/ranges.h>
@@ -264,9 +265,9 @@ std::vector<Candidate> tickets(const Bus& bus) {
 std::vector<Candidate> hosts() {
     std::vector<Candidate> found;
     // ssh uses this folder regardless of HOME.
-    const passwd* person = getpwuid(geteuid());
-    if (person != nullptr && person->pw_dir != nullptr) {
-        for (const std::string& host : knownHosts(std::filesystem::path(person->pw_dir) / ".ssh"))
+    const auto person = core::shownUser(geteuid());
+    if (person && !person->home.empty()) {
+        for (const std::string& host : knownHosts(std::filesystem::path(person->home) / ".ssh"))
             found.push_back({host, ""});
     }
     return found;

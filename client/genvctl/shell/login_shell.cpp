@@ -4,9 +4,9 @@
 #include "client/genvctl/shell/execution.hpp"
 #include "client/genvctl/shell/shell_code.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
+#include "core/user_database.hpp"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <array>
@@ -94,8 +94,8 @@ void forgetInherited() {
 std::string ownShell() {
     if (const char* shell = std::getenv("SHELL"); shell != nullptr && *shell == '/')
         return shell;
-    if (const passwd* entry = getpwuid(geteuid()); entry != nullptr && *entry->pw_shell != '\0')
-        return entry->pw_shell;
+    if (const auto user = core::shownUser(geteuid()); user && !user->shell.empty())
+        return user->shell;
     return "/bin/sh";
 }
 
