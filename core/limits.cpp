@@ -24,58 +24,116 @@ Limits choose(const Choose& choice) {
     return result;
 }
 
-// Calls a function with every value of a limit in a section for users or groups.
-template <typename Limit, typename Use>
-void forEachSection(const LimitTable& table, Limit limit, const Use& use) {
-    for (const auto* sections : {&table.users, &table.groups}) {
-        for (const auto& [name, limits] : *sections) {
-            if (limits.*limit)
-                use(limits.*limit);
-        }
+// The sections that concern a user.
+struct Sections {
+    std::vector<const Limits*> own;
+    std::vector<const Limits*> groups;
+    std::vector<const Limits*> perhapsOwn;
+    std::vector<const Limits*> perhapsGroups;
+};
+
+using Table = std::map<std::string, Limits>;
+
+void add(const Table& table, const std::string& name, std::vector<const Limits*>& sections) {
+    if (const auto found = table.find(name); found != table.end())
+        sections.push_back(&found->second);
+}
+
+void add(const Table& table, const std::set<std::string>& names,
+         std::vector<const Limits*>& sections) {
+    for (const std::string& name : names)
+        add(table, name, sections);
+}
+
+// Adds the sections that name a uid or gid.
+void addNamed(const Table& table, const NamedIds& ids, std::uint32_t id,
+              std::vector<const Limits*>& sections) {
+    if (const auto spellings = ids.names.find(id); spellings != ids.names.end())
+        add(table, spellings->second, sections);
+}
+
+Sections sectionsOf(const LimitTable& table, const UserInfo& user) {
+    Sections sections;
+    if (user.isUnknown) {
+        for (const auto& [name, limits] : table.users)
+            sections.perhapsOwn.push_back(&limits);
+        for (const auto& [name, limits] : table.groups)
+            sections.perhapsGroups.push_back(&limits);
+        return sections;
     }
+    add(table.users, user.name, sections.own);
+    addNamed(table.users, table.ids.users, user.uid, sections.own);
+    add(table.users, table.ids.users.unanswered, sections.perhapsOwn);
+    for (const Gid gid : user.groups)
+        addNamed(table.groups, table.ids.groups, gid, sections.groups);
+    add(table.groups, table.ids.groups.unanswered, sections.perhapsGroups);
+    return sections;
 }
 
-Limits strictest(const LimitTable& table) {
-    return choose([&](auto limit) {
-        auto least = table.general.*limit;
-        forEachSection(table, limit,
-                       [&](const auto& value) { least = least ? std::min(least, value) : value; });
-        return least;
-    });
+// Compares limits. An unset one is unlimited.
+struct IsStricter {
+    template <typename Value>
+    bool operator()(const std::optional<Value>& one, const std::optional<Value>& other) const {
+        return one && (!other || *one < *other);
+    }
+};
+
+struct IsMoreGenerous {
+    template <typename Value>
+    bool operator()(const std::optional<Value>& one, const std::optional<Value>& other) const {
+        return IsStricter()(other, one);
+    }
+};
+
+// Returns the user's limit. Of several values that may be the user's, returns the first one in the
+// order of `comesBefore`.
+template <typename Limit, typename Order>
+auto valueOf(const Limits& general, const Sections& sections, Limit limit, Order comesBefore) {
+    using Value = std::remove_cvref_t<decltype(general.*limit)>;
+    Value own;
+    for (const Limits* section : sections.own)
+        own = std::min(own, section->*limit, IsStricter());
+    if (own)
+        return own;
+    Value ofGroups;
+    for (const Limits* section : sections.groups)
+        ofGroups = std::max(ofGroups, section->*limit);
+    Value value = ofGroups ? ofGroups : general.*limit;
+    for (const Limits* section : sections.perhapsGroups) {
+        if (section->*limit)
+            value = std::min(value, std::max(ofGroups, section->*limit), comesBefore);
+    }
+    for (const Limits* section : sections.perhapsOwn) {
+        if (section->*limit)
+            value = std::min(value, section->*limit, comesBefore);
+    }
+    return value;
 }
 
-Limits loosestLimits(const LimitTable& table) {
-    return choose([&](auto limit) {
-        auto max = table.general.*limit;
-        if (max) // without a general limit, somebody is unlimited
-            forEachSection(table, limit, [&](const auto& value) { max = std::max(max, value); });
-        return max;
-    });
+Limits limitsFrom(const LimitTable& table, const UserInfo& user, auto order) {
+    if (user.uid == 0)
+        return {};
+    const Sections sections = sectionsOf(table, user);
+    return choose([&](auto limit) { return valueOf(table.general, sections, limit, order); });
 }
 
 } // namespace
 
+Names LimitTable::names() const {
+    Names names;
+    for (const auto& [name, limits] : users)
+        names.users.insert(name);
+    for (const auto& [name, limits] : groups)
+        names.groups.insert(name);
+    return names;
+}
+
 Limits LimitTable::of(const UserInfo& user) const {
-    if (user.uid == 0)
-        return {};
-    if (user.isUnknown)
-        return strictest(*this);
-    const auto own = users.find(user.name);
-    return choose([&](auto limit) {
-        if (own != users.end() && own->second.*limit)
-            return own->second.*limit;
-        std::remove_cvref_t<decltype(general.*limit)> ofGroups;
-        for (const std::string& name : user.groups) {
-            const auto group = groups.find(name);
-            if (group != groups.end())
-                ofGroups = std::max(ofGroups, group->second.*limit);
-        }
-        return ofGroups ? ofGroups : general.*limit;
-    });
+    return limitsFrom(*this, user, IsStricter());
 }
 
 Limits LimitTable::enforcedOn(const UserInfo& user) const {
-    return user.isUnknown && user.uid != 0 ? loosestLimits(*this) : of(user);
+    return limitsFrom(*this, user, IsMoreGenerous());
 }
 
 } // namespace genv::core

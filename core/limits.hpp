@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/bytes.hpp"
+#include "core/named_ids.hpp"
 #include "core/process.hpp"
 
 #include <chrono>
@@ -21,7 +22,7 @@ namespace genv::core {
 struct UserInfo {
     Uid uid = 0;
     std::string name; ///< the uid as text if the database has no name
-    std::vector<std::string> groups;
+    std::vector<Gid> groups;
     bool isUnknown = false; ///< the database did not answer, so only the uid is known
 };
 
@@ -54,16 +55,22 @@ constexpr Value infinite() {
 /// The limits of a configuration.
 struct LimitTable {
     Limits general;
-    std::map<std::string, Limits> users;  ///< by user name
+    std::map<std::string, Limits> users;  ///< by user name, in any spelling
     std::map<std::string, Limits> groups; ///< by group name
+    /// The users and groups that these names stand for. Without it, a user's section is found by
+    /// the user's exact name.
+    ResolvedNames ids{};
 
-    /// Returns the limits for admission. Each limit comes from the user's own section, else it is
-    /// the most generous one of the user's groups, else the general one. Root has no limits. An
-    /// unknown user gets the strictest limit that anybody has, since it may be their own.
+    /// Returns the names of the sections.
+    [[nodiscard]] Names names() const;
+
+    /// Returns the limits for admission. Each limit comes from the user's own section, the
+    /// strictest if there are several, else it is the most generous one of the user's groups, else
+    /// the general one. Root has no limits. If the database has not answered about the user or
+    /// about a section, the user gets the strictest limit that may be theirs.
     [[nodiscard]] Limits of(const UserInfo& user) const;
-
-    /// Returns the limits for rules that end a user's work. They are the same, except that an
-    /// unknown user gets the most generous limit that anybody has: nobody's work may end because of
+    /// Returns the limits for rules that end a user's work. They are the same, except that in doubt
+    /// the user gets the most generous limit that may be theirs: nobody's work may end because of
     /// another user's limit.
     [[nodiscard]] Limits enforcedOn(const UserInfo& user) const;
 

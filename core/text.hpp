@@ -12,6 +12,8 @@ namespace genv::core {
 
 /// The maximum length of ids and names, in bytes.
 inline constexpr std::size_t maxNameLength = 64;
+/// The maximum length of the user names that are shown, in bytes: LOGIN_NAME_MAX of Linux.
+inline constexpr std::size_t maxUserNameLength = 256;
 
 /// Returns whether text is a valid id: 1 to 64 characters of [A-Za-z0-9._:@-].
 bool isIdentifier(std::string_view text);

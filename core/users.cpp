@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/ports/users.hpp"
 
+#include "core/text.hpp"
+
+#include <fmt/ranges.h>
+
 #include <memory>
 #include <utility>
 
@@ -34,6 +38,29 @@ void gather(const std::set<Uid>& uids, AllDescribed answer, const DescribeOne& d
 }
 
 } // namespace
+
+std::vector<std::string> describeSharedIds(const NamedIds& ids, std::string_view kind) {
+    std::vector<std::string> sentences;
+    for (const auto& [id, names] : ids.names) {
+        if (names.size() < 2)
+            continue;
+        std::vector<std::string> sections;
+        for (const std::string& name : names)
+            sections.push_back(fmt::format("[{} {}]", kind, printable(name)));
+        const bool isUser = kind == "User";
+        sentences.push_back(fmt::format("{} name one {} ({}): of each limit, the {} counts",
+                                        fmt::join(sections, " and "), isUser ? "user" : "group", id,
+                                        isUser ? "strictest" : "most generous"));
+    }
+    return sentences;
+}
+
+ResolvedNames unresolved(const Names& names) {
+    ResolvedNames result;
+    result.users.unanswered = names.users;
+    result.groups.unanswered = names.groups;
+    return result;
+}
 
 void describeAll(Users& users, const std::set<Uid>& uids, AllDescribed answer) {
     gather(uids, std::move(answer),

@@ -89,9 +89,9 @@ struct Runtime {
 /// The settings in force, which a reload replaces.
 struct LiveSettings {
     std::function<const core::Settings&()> current;
-    /// Reloads the settings on behalf of a user. Throws core::Error(InvalidArgs) with the file and
-    /// line of an error.
-    std::function<void(const core::Actor& actor)> reload;
+    /// Reloads the settings on behalf of a user, and calls `done` once they are in force. Throws
+    /// core::Error(InvalidArgs) with the file and line of an error.
+    std::function<void(const core::Actor& actor, std::function<void()> done)> reload;
 };
 
 /// All groups, for the objects on the bus, which pass each handler the ones that it uses.

@@ -87,9 +87,7 @@ Enforcement::Wanted Enforcement::read(VariantMap values, const core::Actor& call
     Options options(std::move(values));
     Wanted wanted;
     wanted.rules.switches = takeSwitches(options);
-    wanted.rules.limitsOf = [table = takeLimits(options)](const core::UserInfo& user) {
-        return table.enforcedOn(user);
-    };
+    wanted.limits = takeLimits(options);
     wanted.options.dryRun = options.takeFlag("dry-run");
     wanted.options.terminate = options.take<bool>("terminate").value_or(true);
     wanted.options.actor = caller;
@@ -102,11 +100,29 @@ void Enforcement::enforce(const EnforcementReply& reply, VariantMap options) {
     const Wanted wanted = read(std::move(options), reply.caller().actor());
     policy::Target target;
     target.dryRun = wanted.options.dryRun;
-    calls_.gate.pass(reply, target, [this, reply, wanted] { begin(reply, wanted); });
+    calls_.gate.pass(reply, target, [this, reply, wanted] { resolve(reply, wanted); });
 }
 
-void Enforcement::begin(const EnforcementReply& reply, const Wanted& wanted) {
-    const auto place = calls_.listCalls.enter(reply.caller().uid);
+// Limits that the options set for users need the uids of these users.
+void Enforcement::resolve(const EnforcementReply& reply, Wanted wanted) {
+    const core::Names names = wanted.limits.names();
+    users_.resolve(
+        reply.caller().uid, names,
+        reply.later(
+            [this, reply, wanted = std::move(wanted),
+             place = calls_.listCalls.enter(reply.caller().uid),
+             remembered = calls_.waitingCalls.remember(reply)](const core::ResolvedNames& found) {
+                Wanted resolved = wanted;
+                resolved.limits.ids = found;
+                resolved.rules.limitsOf = [table = resolved.limits](const core::UserInfo& user) {
+                    return table.enforcedOn(user);
+                };
+                begin(reply, resolved, place);
+            }));
+}
+
+void Enforcement::begin(const EnforcementReply& reply, const Wanted& wanted,
+                        const std::shared_ptr<void>& place) {
     const Ticket ticket = wanted.interval.count() > 0 ? remember(reply.caller(), wanted) : 0;
     const auto answer = [this, reply, ticket, place](const auto* actions,
                                                      const std::string& failure) {

@@ -24,9 +24,9 @@ class Enforcement {
   public:
     /// `manager` sends the signals. All referenced objects must outlive this one, which must
     /// outlive the last iteration of the loop.
-    Enforcement(core::Enforcer& enforcer, const Calls& calls, const Runtime& runtime,
-                sdbus::IObject& manager)
-        : enforcer_(enforcer), calls_(calls), runtime_(runtime), manager_(manager) {}
+    Enforcement(core::Enforcer& enforcer, core::Users& users, const Calls& calls,
+                const Runtime& runtime, sdbus::IObject& manager)
+        : enforcer_(enforcer), users_(users), calls_(calls), runtime_(runtime), manager_(manager) {}
 
     /// Carries out a call of Enforce. Throws core::Error for errors that are detected immediately.
     void enforce(const EnforcementReply& reply, VariantMap options);
@@ -38,6 +38,7 @@ class Enforcement {
   private:
     struct Wanted {
         core::RuleSet rules;
+        core::LimitTable limits; ///< those of `rules`
         core::EnforcementOptions options;
         std::chrono::milliseconds interval{0}; ///< zero: run only once
     };
@@ -50,13 +51,16 @@ class Enforcement {
     using Ticket = std::uint64_t;
 
     static Wanted read(VariantMap values, const core::Actor& caller);
-    void begin(const EnforcementReply& reply, const Wanted& wanted);
+    void resolve(const EnforcementReply& reply, Wanted wanted);
+    void begin(const EnforcementReply& reply, const Wanted& wanted,
+               const std::shared_ptr<void>& place);
     Ticket remember(const Caller& caller, const Wanted& wanted);
     void schedule(Ticket ticket);
     void repeat(Ticket ticket);
     void emit(Ticket ticket, const Actions& actions);
 
     core::Enforcer& enforcer_;
+    core::Users& users_;
     const Calls& calls_;
     const Runtime& runtime_;
     sdbus::IObject& manager_;

@@ -26,8 +26,8 @@ constexpr Literal managerInterface{"dev.genv.Manager"};
 ManagerObject::ManagerObject(sdbus::IConnection& connection, const Context& context,
                              std::string version)
     : AdaptorInterfaces(connection, sdbus::ObjectPath{contract::managerPath}), context_(context),
-      version_(std::move(version)),
-      enforcement_(context.policing.enforcer, context.calls, context.runtime, getObject()),
+      version_(std::move(version)), enforcement_(context.policing.enforcer, context.machine.users,
+                                                 context.calls, context.runtime, getObject()),
       histories_(context.machine, context.calls, context.runtime.clock) {
     registerAdaptor();
 }
@@ -192,8 +192,7 @@ void ManagerObject::Reload(sdbus::Result<>&& result) {
     handle<managerInterface, "Reload">(
         context_.calls, getObject(), std::move(result), [this](const auto& reply) {
             context_.calls.gate.pass(reply, {}, [&settings = context_.settings, reply] {
-                settings.reload(reply.caller().actor());
-                reply.send();
+                settings.reload(reply.caller().actor(), reply.later([reply] { reply.send(); }));
             });
         });
 }

@@ -120,7 +120,7 @@ int serve(const Sockets& sockets, service::Logger& log) {
     const auto interrupted = service::GlibLoop::onSignal(SIGINT, stop);
     const auto hungUp = service::GlibLoop::onSignal(SIGHUP, [&service] {
         try {
-            service.reload(0);
+            service.reload(0, [] {});
         } catch (const core::Error&) {
             // The old configuration stays in force, and the service has logged why.
         }

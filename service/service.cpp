@@ -27,7 +27,9 @@ constexpr std::chrono::seconds formerServiceTimeout{5};
 Service::Service(GlibLoop& loop, core::Log& log, std::filesystem::path configuration,
                  core::Settings settings)
     : loop_(loop), log_(log), configuration_(std::move(configuration)),
-      settings_(std::move(settings)) {}
+      settings_(std::move(settings)) {
+    settings_.limits.ids = core::unresolved(settings_.limits.names());
+}
 
 // The object counts as constructed once the constructor above has returned. If a later step fails,
 // the destructor therefore shuts down the parts that exist.
@@ -53,15 +55,18 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
     subscribe();
     retries_ = std::make_unique<WriteRetries>(*sharing_, *reporting_, loop_, log_);
     identities_ = std::make_unique<IdentityUpdates>(gates_, log_, &GlibLoop::post);
-    machine_->watchProcesses([this](const core::ProcessIdentity& process) {
-        sharing_->kernelRestarts.processExited(process);
-    });
     machine_->observer.onObservation(
         [this](const core::Observation* observation, const std::string& failure) {
             onObservation(observation, failure);
         });
     sharing_->lingering.start();
     slurmDevices_->configured(!settings_.slurm.devices.empty());
+    names_ = std::make_unique<ConfiguredNames>(machine_->users, machine_->clock, log_);
+    names_->resolve(settings_.limits, [this](const core::ResolvedNames& names) {
+        take(names);
+        hasNames_ = true;
+        becomeReadyIfComplete();
+    });
     startTimer_ = loop_.after(startTimeout, [this] { becomeReady(); });
     lookAtGpus();
     warnOfGap();
@@ -137,7 +142,9 @@ dbus::Context Service::context() {
              calls_->startingCalls, calls_->waitingCalls, calls_->isEnding},
             {machine_->clock, loop_, log_},
             {[this]() -> const core::Settings& { return settings_; },
-             [this](const core::Actor& actor) { reload(actor); }}};
+             [this](const core::Actor& actor, std::function<void()> done) {
+                 reload(actor, std::move(done));
+             }}};
 }
 
 void Service::lookAtGpus() {
@@ -145,7 +152,8 @@ void Service::lookAtGpus() {
         sharing_->store.restoreFolder();
         reporting_->shellFiles.retryWrites();
         slurmDevices_->retryWrites();
-        identities_->check(settings_.isolation);
+        lookAtIdentities();
+        names_->check(settings_.limits, [this](const core::ResolvedNames& names) { take(names); });
         sharing_->jobs.check();
         machine_->observer.observe(settings_.interval / 2,
                                    [this](const auto& observation, const std::string& /*failure*/) {
@@ -155,6 +163,10 @@ void Service::lookAtGpus() {
     };
     look();
     looking_ = GlibLoop::every(settings_.interval, look);
+}
+
+void Service::lookAtIdentities() {
+    identities_->check(settings_.isolation);
 }
 
 void Service::onObservation(const core::Observation* observation, const std::string& failure) {
@@ -179,7 +191,12 @@ void Service::onObservation(const core::Observation* observation, const std::str
     driverTrouble_ = trouble;
     // Become ready after the devices were announced. A client that sees the name then does not
     // receive them as new.
-    if (!ready_)
+    hasObserved_ = true;
+    becomeReadyIfComplete();
+}
+
+void Service::becomeReadyIfComplete() {
+    if (!ready_ && hasObserved_ && hasNames_)
         loop_.soon([this] { becomeReady(); });
 }
 
@@ -214,20 +231,37 @@ core::Settings Service::readAgain() {
     }
 }
 
-void Service::reload(const core::Actor& actor) {
-    const core::Settings next = readAgain();
+// The settings take effect when their names are known. Limits of somebody else never apply
+// meanwhile.
+void Service::reload(const core::Actor& actor, std::function<void()> done) {
+    core::Settings next = readAgain();
     systemManager_.reloading();
-    const core::Settings before = std::exchange(settings_, next);
-    if (next.interval != before.interval)
+    const core::LimitTable limits = next.limits;
+    names_->resolve(limits, [this, next = std::move(next), actor,
+                             done = std::move(done)](const core::ResolvedNames& names) mutable {
+        next.limits.ids = names;
+        take(std::move(next), actor);
+        done();
+    });
+}
+
+void Service::take(const core::ResolvedNames& names) {
+    if (std::exchange(settings_.limits.ids, names) != names)
+        sharing_->queue.settingsChanged();
+}
+
+void Service::take(core::Settings next, const core::Actor& actor) {
+    const core::Settings before = std::exchange(settings_, std::move(next));
+    if (settings_.interval != before.interval)
         lookAtGpus();
-    if (next.backend != before.backend)
+    if (settings_.backend != before.backend)
         log_.warning("the new Backend takes effect when the service starts again");
     sharing_->ledger.reserve(settings_.slurm.devices);
     sharing_->queue.settingsChanged();
     sharing_->isolation.checkAll();
     slurmDevices_->configured(!settings_.slurm.devices.empty());
     identities_->forget();
-    identities_->check(settings_.isolation);
+    lookAtIdentities();
     objects_->publisher().policyChanged();
     warnOfGap();
     if (const auto changes = settingsChanged(before, settings_); !changes.empty())

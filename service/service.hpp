@@ -10,6 +10,7 @@
 #include "core/settings.hpp"
 #include "service/bus_calls.hpp"
 #include "service/bus_objects.hpp"
+#include "service/configured_names.hpp"
 #include "service/identity_updates.hpp"
 #include "service/isolation/kernel_gates.hpp"
 #include "service/machine.hpp"
@@ -21,6 +22,7 @@
 #include "service/write_retries.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -42,9 +44,10 @@ class Service {
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    /// Reads the configuration again on behalf of `actor`. Throws core::Error(InvalidArgs) if it is
+    /// Reads the configuration again on behalf of `actor`, and calls `done` once it is in force,
+    /// after the users that it names have been looked up. Throws core::Error(InvalidArgs) if it is
     /// invalid; the old configuration then stays in force.
-    void reload(const core::Actor& actor);
+    void reload(const core::Actor& actor, std::function<void()> done);
     /// Ends the loop in an orderly way.
     void stop();
 
@@ -56,8 +59,12 @@ class Service {
     void subscribe();
     dbus::Context context();
     void lookAtGpus();
+    void lookAtIdentities();
     void onObservation(const core::Observation* observation, const std::string& failure);
+    void becomeReadyIfComplete();
     void becomeReady();
+    void take(core::Settings next, const core::Actor& actor);
+    void take(const core::ResolvedNames& names);
     core::Settings readAgain();
     void warnOfGap();
     void shutDown();
@@ -80,11 +87,14 @@ class Service {
     std::unique_ptr<BusObjects> objects_;
     std::unique_ptr<WriteRetries> retries_;
     std::unique_ptr<IdentityUpdates> identities_;
+    std::unique_ptr<ConfiguredNames> names_;
 
     std::unique_ptr<core::Scheduled> looking_;
     std::unique_ptr<core::Scheduled> startTimer_;
     std::string driverVersion_; ///< as last announced
     std::string driverTrouble_; ///< the last logged problem with the driver
+    bool hasObserved_ = false;  ///< the driver has answered, or failed
+    bool hasNames_ = false;     ///< the user database has answered about the names in the settings
     bool ready_ = false;
 };
 

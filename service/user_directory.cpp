@@ -2,12 +2,9 @@
 #include "service/user_directory.hpp"
 
 #include "core/text.hpp"
-
-#include <grp.h>
-#include <pwd.h>
+#include "core/user_database.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 namespace genv::service {
@@ -18,19 +15,19 @@ namespace {
 // were requested longest ago.
 constexpr std::size_t maxKnown = 10'000;
 
-constexpr int maxGroups = 1024;
-
-// Returns whether getpwuid_r(3) or getgrgid_r(3) reports that the database works and has no such
-// entry. Other errors mean that the database does not work.
-bool meansNoEntry(int error) {
-    return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
+// Returns the name as it is, except for characters that no terminal, log or bus may get. A
+// directory server may return any text.
+std::string nameOf(const core::UserEntry& user) {
+    return user.name.size() <= core::maxUserNameLength ? core::printable(user.name)
+                                                       : std::to_string(user.uid);
 }
 
 } // namespace
 
 UserDirectory::UserDirectory(const core::Clock& clock, core::Scheduler& scheduler, core::Log& log,
-                             Worker::Post post, Lookup lookup)
+                             Worker::Post post, Lookup lookup, NameLookups::Find find)
     : clock_(clock), scheduler_(scheduler), log_(log), lookup_(std::move(lookup)),
+      names_(scheduler, worker_, timeout, std::move(find)),
       worker_("genvd-users", std::move(post)) {}
 
 void UserDirectory::describe(core::Uid uid, std::function<void(const core::UserInfo&)> answer) {
@@ -54,6 +51,11 @@ void UserDirectory::describeFor(core::Uid asking, core::Uid uid,
         asking, [lookup = lookup_, uid] { return lookup(uid); },
         [this, uid](const std::optional<core::UserInfo>& found) { learn(uid, found); },
         [this, uid] { return asked_.contains(uid); });
+}
+
+void UserDirectory::resolve(core::Uid asking, const core::Names& names,
+                            std::function<void(const core::ResolvedNames&)> answer) {
+    names_.resolve(asking, names, std::move(answer));
 }
 
 core::UserInfo UserDirectory::newest(const core::UserInfo& user) const {
@@ -105,31 +107,14 @@ void UserDirectory::answerAll(const core::UserInfo& user) {
 }
 
 std::optional<core::UserInfo> UserDirectory::lookUpSystem(core::Uid uid) {
-    std::vector<char> buffer(16384);
-    passwd entry{};
-    passwd* found = nullptr;
-    if (const int error = ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
-        found == nullptr)
-        return meansNoEntry(error) ? std::optional(core::UserInfo{}) : std::nullopt;
-    // A directory server may return any text, and names reach terminals and logs.
-    core::UserInfo user{uid, core::escaped(found->pw_name, core::maxNameLength), {}};
-    int count = maxGroups;
-    std::vector<gid_t> groups(maxGroups);
-    if (::getgrouplist(found->pw_name, found->pw_gid, groups.data(), &count) < 0)
-        count = maxGroups;
-    groups.resize(static_cast<std::size_t>(count));
-    for (const gid_t gid : groups) {
-        group groupEntry{};
-        group* foundGroup = nullptr;
-        std::vector<char> groupBuffer(65536);
-        const int error =
-            ::getgrgid_r(gid, &groupEntry, groupBuffer.data(), groupBuffer.size(), &foundGroup);
-        if (foundGroup != nullptr)
-            user.groups.emplace_back(foundGroup->gr_name);
-        else if (!meansNoEntry(error))
-            return std::nullopt;
+    try {
+        const auto found = core::userWithUid(uid);
+        if (!found)
+            return core::UserInfo{};
+        return core::UserInfo{uid, nameOf(*found), core::groupsOf(*found)};
+    } catch (const core::UserDatabaseError&) {
+        return std::nullopt;
     }
-    return user;
 }
 
 } // namespace genv::service

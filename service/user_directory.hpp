@@ -12,6 +12,7 @@
 #include "core/ports/scheduler.hpp"
 #include "core/ports/users.hpp"
 #include "service/loop/fair_worker.hpp"
+#include "service/name_lookups.hpp"
 
 #include <chrono>
 #include <functional>
@@ -34,11 +35,14 @@ class UserDirectory : public core::Users {
     static constexpr std::chrono::minutes keptFor{10};
 
     UserDirectory(const core::Clock& clock, core::Scheduler& scheduler, core::Log& log,
-                  Worker::Post post, Lookup lookup = lookUpSystem);
+                  Worker::Post post, Lookup lookup = lookUpSystem,
+                  NameLookups::Find find = NameLookups::findInSystem);
 
     void describe(core::Uid uid, std::function<void(const core::UserInfo&)> answer) override;
     void describeFor(core::Uid asking, core::Uid uid,
                      std::function<void(const core::UserInfo&)> answer) override;
+    void resolve(core::Uid asking, const core::Names& names,
+                 std::function<void(const core::ResolvedNames&)> answer) override;
 
     /// Returns the database's last answer about a user, however old, or `user` itself if there was
     /// none.
@@ -70,7 +74,8 @@ class UserDirectory : public core::Users {
     std::unordered_map<core::Uid, Known> known_;
     std::unordered_map<core::Uid, Asked> asked_;
     core::BootTime nextWarning_; ///< not before this time: slow look-ups come in series
-    FairWorker worker_;          // last: it uses the other members until it is destroyed
+    NameLookups names_;
+    FairWorker worker_; // last: it uses the other members until it is destroyed
 };
 
 } // namespace genv::service

@@ -66,7 +66,7 @@ struct Machine {
         }
         idleness.observed(ledger, seen);
         for (core::Uid uid = firstUser; uid < firstUser + userCount; ++uid)
-            users[uid] = {uid, "user" + std::to_string(uid), {"users", "students"}};
+            users[uid] = {uid, "user" + std::to_string(uid), {100, students}};
     }
 
     static core::DeviceUuid uuidOf(core::DeviceIndex index) {
@@ -75,6 +75,7 @@ struct Machine {
     static core::EnvironmentId idOf(core::Pid i) { return std::to_string(firstPid + i); }
 
     static constexpr core::Uid firstUser = 1000;
+    static constexpr core::Gid students = 1101;
     static constexpr core::Pid firstPid = 100'000;
     static constexpr core::Bytes share{4ULL << 30};
 

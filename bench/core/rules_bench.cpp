@@ -19,6 +19,7 @@ core::LimitTable limits(bool strict) {
     table.general.maxLifetime = std::chrono::hours{24};
     table.general.idleTimeout = std::chrono::hours{24};
     table.groups["students"] = table.general;
+    table.ids.groups.names[Machine::students] = {"students"};
     return table;
 }
 

@@ -34,7 +34,8 @@ export class People {
         const named = new Map([...users].map(([uid, user]) => [user, uid]));
         for (const name of limited.filter(name => !named.has(name))) {
             const uid = await this.#uidOf(name);
-            if (uid !== null)
+            // A section may name a user in another spelling.
+            if (uid !== null && ![...named.values()].includes(uid))
                 named.set(name, uid);
         }
         const names = [...named.keys()].sort();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/limits.hpp"
+#include "core/named_ids.hpp"
 #include "core/process.hpp"
 
 #include <functional>
@@ -23,6 +24,11 @@ class Users {
     /// Only the loop's thread calls this.
     virtual void describe(Uid uid, std::function<void(const UserInfo&)> answer) = 0;
 
+    /// Looks up the users and groups that names stand for, on behalf of `asking`. Asks the database
+    /// again each time. A name that it does not answer for in time keeps its previous answer.
+    /// `answer` is always called.
+    virtual void resolve(Uid asking, const Names& names,
+                         std::function<void(const ResolvedNames&)> answer) = 0;
     /// Looks up another user on behalf of `asking`. Such lookups never delay those of other users.
     virtual void describeFor(Uid /*asking*/, Uid uid, std::function<void(const UserInfo&)> answer) {
         describe(uid, std::move(answer));

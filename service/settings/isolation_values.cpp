@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -21,20 +20,33 @@ using core::fail;
 using core::IsolationMode;
 
 constexpr std::string_view systemUsers = "system";
-constexpr std::size_t maxUserName = 256;
 
-std::vector<std::string> wordsOf(const std::string& value) {
-    std::istringstream stream(value);
+constexpr char quote = '"';
+
+// Splits a value at blanks, except between double quotes: a name of a directory server may have
+// blanks. A quote without an end stays in its word, which no name may contain.
+std::vector<std::string> wordsOf(std::string_view value) {
+    constexpr std::string_view blanks = " \t";
     std::vector<std::string> words;
-    for (std::string word; stream >> word;)
-        words.push_back(word);
+    for (std::size_t at = value.find_first_not_of(blanks); at != std::string_view::npos;
+         at = value.find_first_not_of(blanks)) {
+        value.remove_prefix(at);
+        const std::size_t close =
+            value.front() == quote ? value.find(quote, 1) : std::string_view::npos;
+        const bool isQuoted = close != std::string_view::npos;
+        const std::size_t end =
+            isQuoted ? close + 1 : std::min(value.find_first_of(blanks), value.size());
+        words.emplace_back(isQuoted ? value.substr(1, close - 1) : value.substr(0, end));
+        value.remove_prefix(end);
+    }
     return words;
 }
 
 void requireUserName(const std::string& name) {
     const bool isName =
-        name.size() <= maxUserName && name.front() != '-' &&
-        std::ranges::all_of(name, [](unsigned char c) { return c > ' ' && c != 0x7f; }) &&
+        !name.empty() && name.size() <= core::maxUserNameLength && name.front() != '-' &&
+        name.front() != ' ' && name.find(quote) == std::string::npos &&
+        std::ranges::all_of(name, [](unsigned char c) { return c >= ' ' && c != 0x7f; }) &&
         name.find_first_of(",:/*?") == std::string::npos;
     const bool isNumber = std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
     if (!isName || isNumber)
@@ -76,7 +88,9 @@ void readExemptions(const std::string& value, core::IsolationSettings& isolation
 }
 
 std::string writeExemptions(const core::IsolationSettings& isolation) {
-    std::vector<std::string> words = isolation.exemptUsers;
+    std::vector<std::string> words;
+    for (const std::string& name : isolation.exemptUsers)
+        words.push_back(name.find(' ') == std::string::npos ? name : quote + name + quote);
     if (isolation.exemptSystem)
         words.insert(words.begin(), std::string(systemUsers));
     return fmt::format("{}", fmt::join(words, " "));

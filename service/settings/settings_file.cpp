@@ -3,12 +3,11 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "core/user_database.hpp"
 #include "service/settings/settings_keys.hpp"
 
 #include <fmt/ranges.h>
 #include <glib.h>
-#include <grp.h>
-#include <pwd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -149,47 +148,90 @@ void readGroup(const std::string& name, const Group& group, core::Settings& sett
     }
 }
 
-// Returns an empty text if the user or group exists, or if the section is not about one.
-std::string unknownName(const std::string& group) {
-    const auto nameAfter = [&](std::string_view prefix) {
-        return group.starts_with(prefix) ? group.substr(prefix.size()) : std::string();
-    };
-    const std::string user = nameAfter("User ");
-    if (!user.empty() && getpwnam(user.c_str()) == nullptr)
-        return fmt::format("unknown user \"{}\"", core::escaped(user));
-    const std::string users = nameAfter("Group ");
-    if (!users.empty() && getgrnam(users.c_str()) == nullptr)
-        return fmt::format("unknown group \"{}\"", core::escaped(users));
-    return {};
-}
-
-void warnOfUnknownExemptions(const Group& group, const core::Settings& settings,
-                             Complaints& warnings) {
-    const auto entry = group.keys.find("IsolationExempt");
-    if (entry == group.keys.end())
-        return;
-    for (const std::string& name : settings.isolation.exemptUsers) {
-        if (getpwnam(name.c_str()) == nullptr)
-            warnings.push_back({entry->second.line,
-                                fmt::format("warning: unknown user \"{}\": the name exempts nobody",
-                                            core::escaped(name))});
+// Collects warnings about valid entries that are probably mistakes. Asks the user database, which
+// may block.
+class NameWarnings {
+  public:
+    void addSection(const std::string& heading, std::size_t line) {
+        constexpr std::string_view user = "User ";
+        constexpr std::string_view group = "Group ";
+        if (heading.starts_with(user))
+            add(users_, "user", heading.substr(user.size()), line, core::uidOf);
+        else if (heading.starts_with(group))
+            add(groups_, "group", heading.substr(group.size()), line, core::gidOf);
     }
-}
+    void addExemptions(const std::vector<std::string>& names, std::size_t line) {
+        for (const std::string& name : names) {
+            try {
+                if (!core::userNamed(name))
+                    warn(line, fmt::format("unknown user \"{}\": the name exempts nobody",
+                                           core::escaped(name)));
+            } catch (const core::UserDatabaseError& error) {
+                warn(line, silence("user", name, error));
+            }
+        }
+    }
+    [[nodiscard]] Complaints take() {
+        for (const auto& [sections, kind] : {std::pair(&users_, "User"), {&groups_, "Group"}}) {
+            for (const std::string& sentence : core::describeSharedIds(sections->ids, kind))
+                warn(sections->lastShared, sentence);
+        }
+        std::ranges::stable_sort(warnings_, {}, &Complaint::line);
+        return std::move(warnings_);
+    }
+
+  private:
+    struct Sections {
+        core::NamedIds ids;
+        std::size_t lastShared = 0; // line of the last section of an id that had one already
+    };
+
+    using Find = std::optional<std::uint32_t> (*)(const std::string& name);
+
+    void add(Sections& sections, std::string_view kind, const std::string& name, std::size_t line,
+             Find find) {
+        try {
+            const std::optional<std::uint32_t> id = find(name);
+            if (!id) {
+                warn(line, fmt::format("unknown {} \"{}\"", kind, core::escaped(name)));
+                return;
+            }
+            auto& names = sections.ids.names[*id];
+            names.insert(name);
+            if (names.size() > 1)
+                sections.lastShared = std::max(sections.lastShared, line);
+        } catch (const core::UserDatabaseError& error) {
+            warn(line, silence(kind, name, error));
+        }
+    }
+    static std::string silence(std::string_view kind, const std::string& name,
+                               const core::UserDatabaseError& error) {
+        return fmt::format("cannot look up the {} \"{}\": {}", kind, core::escaped(name),
+                           error.what());
+    }
+    void warn(std::size_t line, const std::string& what) {
+        warnings_.push_back({line, "warning: " + what});
+    }
+
+    Sections users_;
+    Sections groups_;
+    Complaints warnings_;
+};
 
 // `warnings` receives valid entries that are probably mistakes. It is null if nothing reads them.
 Complaints readFile(const std::filesystem::path& file, core::Settings& settings,
-                    Complaints* warnings) {
+                    NameWarnings* warnings) {
     Complaints complaints;
     for (const auto& [name, group] : parse(readText(file), complaints)) {
         readGroup(name, group, settings, complaints);
-        if (std::string unknown = warnings != nullptr ? unknownName(name) : ""; !unknown.empty())
-            warnings->push_back({group.line, "warning: " + std::move(unknown)});
-        if (warnings != nullptr && name == "Isolation")
-            warnOfUnknownExemptions(group, settings, *warnings);
+        if (warnings == nullptr)
+            continue;
+        warnings->addSection(name, group.line);
+        if (const auto exempt = group.keys.find("IsolationExempt");
+            name == "Isolation" && exempt != group.keys.end())
+            warnings->addExemptions(settings.isolation.exemptUsers, exempt->second.line);
     }
     std::ranges::stable_sort(complaints, {}, &Complaint::line);
-    if (warnings != nullptr)
-        std::ranges::stable_sort(*warnings, {}, &Complaint::line);
     return complaints;
 }
 
@@ -213,7 +255,7 @@ void readSettingsFile(const std::filesystem::path& file, core::Settings& setting
 
 SettingsCheck checkSettingsFile(const std::filesystem::path& file) {
     core::Settings unused;
-    Complaints warnings;
+    NameWarnings warnings;
     SettingsCheck check;
     try {
         for (const Complaint& complaint : readFile(file, unused, &warnings))
@@ -221,7 +263,7 @@ SettingsCheck checkSettingsFile(const std::filesystem::path& file) {
     } catch (const core::Error& error) {
         check.errors.emplace_back(error.what());
     }
-    for (const Complaint& warning : warnings)
+    for (const Complaint& warning : warnings.take())
         check.warnings.push_back(textOf(file, warning));
     return check;
 }

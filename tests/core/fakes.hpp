@@ -15,6 +15,7 @@
 #include "tests/core/fake_processes.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -142,8 +143,28 @@ class FakeUsers : public core::Users {
   public:
     std::map<core::Uid, core::UserInfo> known;
 
-    void add(core::Uid uid, const std::string& name, std::vector<std::string> groups = {}) {
+    void add(core::Uid uid, const std::string& name, std::vector<core::Gid> groups = {}) {
         known[uid] = {uid, name, std::move(groups)};
+    }
+    /// Answers at once. Knows each user by name, in any case of the letters.
+    void resolve(core::Uid /*asking*/, const core::Names& names,
+                 std::function<void(const core::ResolvedNames&)> answer) override {
+        const auto lower = [](std::string text) {
+            for (char& c : text)
+                c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+            return text;
+        };
+        core::ResolvedNames found;
+        found.groups.nobody = names.groups;
+        for (const std::string& name : names.users) {
+            const auto user = std::ranges::find_if(
+                known, [&](const auto& each) { return lower(each.second.name) == lower(name); });
+            if (user != known.end())
+                found.users.names[user->first].insert(name);
+            else
+                found.users.nobody.insert(name);
+        }
+        answer(found);
     }
     /// Answers at once, or in later() if `slow`.
     void describe(core::Uid uid, std::function<void(const core::UserInfo&)> answer) override {

@@ -51,6 +51,8 @@ class World : public RulesTest {
   private:
     static constexpr core::DeviceIndex deviceCount = 5;
     static constexpr core::Uid container = 4242; ///< a uid inside a user namespace
+    static constexpr core::Gid even = 2000;
+    static constexpr core::Gid late = 2001;
     static inline const std::vector<core::Uid> people{1001, 1002, 1003, 1004, container};
 
     std::uint32_t below(std::uint32_t bound) {
@@ -58,12 +60,12 @@ class World : public RulesTest {
     }
     bool oneIn(std::uint32_t chances) { return below(chances) == 0; }
     core::Uid somebody() { return oneIn(8) ? root : people[below(4)]; }
-    std::vector<std::string> groupsOf(core::Uid uid) {
-        std::vector<std::string> groups;
+    std::vector<core::Gid> groupsOf(core::Uid uid) {
+        std::vector<core::Gid> groups;
         if (uid % 2 == 0)
-            groups.push_back("even");
+            groups.push_back(even);
         if (uid > 1002)
-            groups.push_back("late");
+            groups.push_back(late);
         return groups;
     }
 
@@ -93,6 +95,7 @@ class World : public RulesTest {
             table.users[name] = someLimits();
         for (const char* name : {"even", "late", "nobody"})
             table.groups[name] = someLimits();
+        table.ids.groups.names = {{even, {"even"}}, {late, {"late"}}};
         rules.switches.nonEnvProcesses = oneIn(2);
         // The end of an environment ends the processes on its devices. Without the rule env-devices
         // it may have other processes, which then belong to no environment and are left to the next

@@ -155,14 +155,14 @@ class ContextTest : public ReplyTest {
     core::Locks locks_{ledger, descriptors_, scheduler, log};
 
   protected:
-    dbus::Context context{
-        {ledger, queue, locks_, lingering, occupancy, idleness, readings},
-        {observer, processes, kernels_, users, history, slurm},
-        {enforcer, terminator},
-        {isolation, refusedOpens},
-        {callers, gate, *this, listCalls, startingCalls, waitingCalls, isEnding},
-        {clock, scheduler, log},
-        {[this]() -> const core::Settings& { return settings; }, [](const core::Actor&) {}}};
+    dbus::Context context{{ledger, queue, locks_, lingering, occupancy, idleness, readings},
+                          {observer, processes, kernels_, users, history, slurm},
+                          {enforcer, terminator},
+                          {isolation, refusedOpens},
+                          {callers, gate, *this, listCalls, startingCalls, waitingCalls, isEnding},
+                          {clock, scheduler, log},
+                          {[this]() -> const core::Settings& { return settings; },
+                           [](const core::Actor&, const std::function<void()>& done) { done(); }}};
 };
 
 } // namespace genv::tests

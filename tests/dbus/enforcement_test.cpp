@@ -42,7 +42,7 @@ class RepeatedEnforcement : public ContextTest {
     }
     std::unique_ptr<sdbus::IObject> manager =
         sdbus::createObject(bus(), sdbus::ObjectPath{"/dev/genv/Manager"});
-    dbus::Enforcement enforcement{enforcer, context.calls, context.runtime, *manager};
+    dbus::Enforcement enforcement{enforcer, users, context.calls, context.runtime, *manager};
 };
 
 TEST_F(RepeatedEnforcement, GoesOnUntilItsCallerLeaves) {

@@ -22,7 +22,7 @@ GENV_FUZZ_TARGET(settings) {
            "no time is negative");
     expect(settings.maxWait > milliseconds{0} && settings.keepFor >= milliseconds{0},
            "nobody waits for ever");
-    const core::UserInfo user{1001, "alice", {"students", "staff"}};
+    const core::UserInfo user{1001, "alice", {1101, 1103}};
     const core::Limits limits = settings.limits.of(user);
     expect(!limits.maxLifetime || *limits.maxLifetime > milliseconds{0}, "a lifetime is a time");
     core::Settings again;

@@ -130,7 +130,7 @@ TEST_F(SettingsFile, HoldsRulesAndLimits) {
                  "MaxLifetime=2d\nIdleTimeout=1h\n[User alice]\nMaxDevicesPerUser=infinity\n"
                  "[Group students]\nMaxDevicesPerUser=1\n");
     folder.write("genvd.conf.d/50-more.conf", "[Limits]\nMaxProcessesPerUser=\n");
-    const core::Settings settings = read();
+    core::Settings settings = read();
     EXPECT_TRUE(settings.rules.nonEnvProcesses && settings.dryRun);
     EXPECT_FALSE(settings.rules.envDevices || settings.rules.envMemory || settings.linger);
     EXPECT_EQ(settings.grace, 60s);
@@ -138,8 +138,10 @@ TEST_F(SettingsFile, HoldsRulesAndLimits) {
     EXPECT_EQ(everybody,
               (core::Limits{2, std::nullopt, 3, std::nullopt, core::Bytes{32'000'000'000},
                             core::Bytes{8ULL << 30}, 48h, 1h}));
-    EXPECT_EQ(settings.limits.of({1002, "bob", {"students"}}).maxDevices, 1U);
-    EXPECT_EQ(settings.limits.of({1001, "alice", {"students"}}).maxDevices, std::nullopt);
+    constexpr core::Gid students = 1101;
+    settings.limits.ids.groups.names[students] = {"students"};
+    EXPECT_EQ(settings.limits.of({1002, "bob", {students}}).maxDevices, 1U);
+    EXPECT_EQ(settings.limits.of({1001, "alice", {students}}).maxDevices, std::nullopt);
 }
 
 TEST_F(SettingsFile, NamesTheLimitThatMakesNoSense) {

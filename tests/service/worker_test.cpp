@@ -21,6 +21,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr core::Gid students = 1101;
+
 TEST(Worker, AnswersOnTheLoopsThreadInOrder) {
     Mailbox mailbox;
     service::Worker worker("test", mailbox.post());
@@ -187,7 +189,7 @@ TEST(UserDirectory, AsksOncePerUserAndKeepsTheName) {
     std::atomic<int> lookups{0};
     service::UserDirectory users(clock, scheduler, log, mailbox.post(), [&](core::Uid uid) {
         ++lookups;
-        return uid == alice ? core::UserInfo{uid, "alice", {"students"}} : core::UserInfo{};
+        return uid == alice ? core::UserInfo{uid, "alice", {students}} : core::UserInfo{};
     });
     std::vector<std::string> names;
     const auto keep = [&](const core::UserInfo& user) { names.push_back(user.name); };
@@ -239,7 +241,7 @@ struct SlowDatabase {
             permits.acquire();
             if (fails)
                 return std::nullopt;
-            return core::UserInfo{uid, "user" + std::to_string(uid), {"students"}};
+            return core::UserInfo{uid, "user" + std::to_string(uid), {students}};
         };
     }
 };
@@ -263,7 +265,7 @@ TEST(UserDirectory, KeepsToWhatADatabaseSaidThatIsSlowNow) {
     database.permits.release(2);
     ASSERT_EQ(received.size(), 3U);
     EXPECT_EQ(received[1].name, "user1001");
-    EXPECT_EQ(received[1].groups, std::vector<std::string>{"students"});
+    EXPECT_EQ(received[1].groups, std::vector<core::Gid>{students});
     EXPECT_FALSE(received[1].isUnknown);
     EXPECT_EQ(received[2].name, "1002") << "of bob it said nothing yet";
     EXPECT_TRUE(received[2].isUnknown);
@@ -306,7 +308,7 @@ TEST(UserDirectory, KeepsToWhatItKnowsOfAUserWhoIsThereNoMore) {
     SilentLog log;
     std::atomic<bool> isDown{false};
     service::UserDirectory users(clock, scheduler, log, mailbox.post(), [&](core::Uid uid) {
-        return isDown ? core::UserInfo{} : core::UserInfo{uid, "alice", {"students"}};
+        return isDown ? core::UserInfo{} : core::UserInfo{uid, "alice", {students}};
     });
     std::vector<core::UserInfo> received;
     const auto keep = [&](const core::UserInfo& user) { received.push_back(user); };
@@ -318,7 +320,7 @@ TEST(UserDirectory, KeepsToWhatItKnowsOfAUserWhoIsThereNoMore) {
     mailbox.take();
     ASSERT_EQ(received.size(), 2U);
     EXPECT_EQ(received[1].name, "alice");
-    EXPECT_EQ(received[1].groups, std::vector<std::string>{"students"});
+    EXPECT_EQ(received[1].groups, std::vector<core::Gid>{students});
 }
 
 // A caller that looks a user up a moment before that user's own request does not shorten that

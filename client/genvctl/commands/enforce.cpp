@@ -6,7 +6,9 @@
 #include "client/genvctl/options/enforce_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
 #include "client/genvctl/reports/enforcement.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
 #include "core/limit_definitions.hpp"
+#include "core/user_database.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -49,8 +51,23 @@ EnforceOptions readOptions(const Arguments& arguments) {
         .setTerminate(mayTerminateProcesses());
 }
 
+// The service knows no better which user is meant.
+void warnOfUnknownUsers(const std::vector<std::string>& texts) {
+    for (const auto& [user, limit] : readUserLimits("--max-devices-for-user", texts)) {
+        try {
+            if (!core::uidOf(user))
+                warn(fmt::format("unknown user \"{}\": --max-devices-for-user {}={} limits nobody",
+                                 user, user, limit));
+        } catch (const core::UserDatabaseError& error) {
+            warn(fmt::format("cannot look up the user \"{}\": {}", user, error.what()));
+        }
+    }
+}
+
 void enforce(Context& context, const Arguments& arguments) {
     const EnforceOptions options = readOptions(arguments);
+    if (!context.options.host)
+        warnOfUnknownUsers(arguments.maxDevicesForUser);
     const std::chrono::seconds interval = readTimeOrSeconds("--interval", arguments.interval);
     if (interval.count() == 0) {
         printActions(context,

@@ -3,16 +3,16 @@
 
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/host_failure.hpp"
+#include "client/genvctl/reports/user_names.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "client/remote/fleet/old_genv.hpp"
+#include "core/user_database.hpp"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <utility>
 
@@ -27,22 +27,23 @@ std::string occupantOf(const Notice& notice) {
     const auto uid = owner != notice.details.end() ? parseNumber(owner->second) : std::nullopt;
     if (pid == notice.details.end() || !uid)
         return "a process outside its environments"; // sent by an earlier version of the service
-    const passwd* person = getpwuid(*uid);
+    const auto person = core::shownUser(*uid);
     return fmt::format("process {} of {}", shown(pid->second),
-                       person != nullptr ? shown(person->pw_name) : fmt::format("uid {}", *uid));
+                       person ? shown(person->name) : fmt::format("uid {}", *uid));
 }
 
-// Returns the uid of a user of this machine, by name or uid.
+// Returns the uid of a user of this machine, by a name in any spelling or by uid.
 std::uint32_t uidHere(const std::string& user) {
-    // A name may consist of digits, so the user database is searched first.
-    passwd entry{};
-    passwd* found = nullptr;
-    std::array<char, 16384> buffer{};
-    getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
-    if (found != nullptr)
-        return found->pw_uid;
-    if (const auto uid = parseNumber(user))
-        return *uid;
+    try {
+        if (const auto uid = core::uidOf(user))
+            return *uid;
+    } catch (const core::UserDatabaseError& error) {
+        if (const auto uid = parseNumber(user))
+            return *uid;
+        throw Failure(ExitStatus::Failed,
+                      fmt::format("cannot look up the user \"{}\": {}", user, error.what()),
+                      "Name the user by uid.");
+    }
     throw Failure(ExitStatus::Failed, fmt::format("There is no user \"{}\"", user),
                   "\"getent passwd\" lists the users.");
 }
@@ -72,9 +73,11 @@ std::uint32_t Context::uidOf(const std::string& user) {
         return uidHere(user);
     if (const auto uid = parseNumber(user))
         return *uid;
-    // The users of another machine are known only from their environments there.
+    // The users of another machine are known only from their environments there. This machine may
+    // know other spellings of their names.
+    const auto spellings = spellingsOf(user);
     for (const EnvironmentEntry& entry : client().environments()) {
-        if (entry.user == user)
+        if (spellings.contains(entry.user))
             return entry.uid;
     }
     throw Failure(ExitStatus::Usage,
@@ -126,11 +129,11 @@ void Context::requireOwn(const std::string& id) {
         throw endedEnvironment(id);
     if (found.standing == client::Standing::Anothers) {
         const std::uint32_t uid = client().uid();
-        const passwd* caller = getpwuid(uid);
+        const auto caller = core::shownUser(uid);
         throw Failure(ExitStatus::NotInEnvironment,
                       fmt::format("environment {} belongs to {} ({}), not to {} ({})", id,
                                   shown(found.environment->user), found.environment->uid,
-                                  caller != nullptr ? shown(caller->pw_name) : "you", uid),
+                                  caller ? shown(caller->name) : "you", uid),
                       fmt::format("To act on it, name it: \"genvctl devices attach --eid {0}\", "
                                   "\"genvctl extend --id {0}\".",
                                   id));

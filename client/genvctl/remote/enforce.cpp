@@ -7,6 +7,7 @@
 #include "client/genvctl/remote/fleet_cycles.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
 #include "client/genvctl/reports/enforcement.hpp"
+#include "client/genvctl/reports/user_names.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 
@@ -28,13 +29,26 @@ struct FleetArguments : EnforceArguments {
     std::vector<std::string> maxHostsForUser;
 };
 
+// The hosts report each user in one spelling, and the option may have another one.
+std::map<std::string, std::uint32_t>
+withSpellings(const std::map<std::string, std::uint32_t>& limits) {
+    std::map<std::string, std::uint32_t> all = limits;
+    for (const auto& [user, limit] : limits) {
+        for (const std::string& name : spellingsOf(user))
+            all.emplace(name, limit);
+    }
+    return all;
+}
+
 remote::FleetRules readRules(const FleetArguments& arguments) {
     remote::FleetRules rules;
     rules.switches = arguments.switches;
-    rules.maxDevices = {arguments.maxDevicesPerUser,
-                        readUserLimits("--max-devices-for-user", arguments.maxDevicesForUser)};
-    rules.maxHosts = {arguments.maxHostsPerUser,
-                      readUserLimits("--max-hosts-for-user", arguments.maxHostsForUser)};
+    rules.maxDevices = {
+        arguments.maxDevicesPerUser,
+        withSpellings(readUserLimits("--max-devices-for-user", arguments.maxDevicesForUser))};
+    rules.maxHosts = {
+        arguments.maxHostsPerUser,
+        withSpellings(readUserLimits("--max-hosts-for-user", arguments.maxHostsForUser))};
     rules.terminate = mayTerminateProcesses();
     rules.isDryRun = arguments.isDryRun;
     return rules;

@@ -2,8 +2,7 @@
 #include "client/genvctl/reports/user_names.hpp"
 
 #include "client/genvctl/context/context.hpp"
-
-#include <pwd.h>
+#include "core/user_database.hpp"
 
 #include <map>
 
@@ -20,9 +19,20 @@ UserNames userNames(Context& context) {
     return [users, isHere = !context.options.host](std::uint32_t uid) {
         if (const auto found = users.find(uid); found != users.end())
             return found->second;
-        const passwd* person = isHere ? getpwuid(uid) : nullptr;
-        return person != nullptr ? std::string(person->pw_name) : std::to_string(uid);
+        const auto person = isHere ? core::shownUser(uid) : std::nullopt;
+        return person ? person->name : std::to_string(uid);
     };
+}
+
+std::set<std::string> spellingsOf(const std::string& user) {
+    std::set<std::string> spellings{user};
+    try {
+        if (const auto known = core::userNamed(user))
+            spellings.insert(known->name);
+    } catch (const core::UserDatabaseError&) {
+        // Only the given name is known.
+    }
+    return spellings;
 }
 
 } // namespace genv::ctl
