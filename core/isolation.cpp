@@ -344,6 +344,8 @@ void Isolation::logChange(IsolationMode before) {
 IsolationReport Isolation::report() const {
     IsolationReport report{inForce_, settings_().mode,      isSuspended_, trouble(), {}, {},
                            {},       settings_().dockerUser};
+    if (inForce_ != IsolationMode::None)
+        report.exempt = gates_.exempt();
     for (const auto& [index, device] : ledger_.devices().byIndex()) {
         // A device with an unknown node is refused to everybody while the gate refuses opens.
         const bool guarded = absence_.empty() &&

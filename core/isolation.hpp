@@ -40,7 +40,8 @@ struct IsolationReport {
     std::vector<DeviceIndex> guarded;
     std::vector<DeviceIndex> unguarded; ///< the driver does not report their nodes
     std::vector<DeviceIndex> open;      ///< open to everybody by configuration
-    bool dockerUser = false; ///< by configuration: containers with GPUs run as their user
+    bool dockerUser = false;        ///< by configuration: containers with GPUs run as their user
+    std::vector<UidRange> exempt{}; ///< may open every device; empty if nobody is refused
 };
 
 class Isolation final : public AccessGuard {

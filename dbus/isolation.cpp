@@ -28,6 +28,9 @@ RefusedOpenRows rowsOf(const std::vector<core::CountedOpens>& counted,
 } // namespace
 
 VariantMap describe(const core::IsolationReport& report) {
+    std::vector<sdbus::Struct<std::uint32_t, std::uint32_t>> exempt;
+    for (const core::UidRange& range : report.exempt)
+        exempt.emplace_back(range.first, range.last);
     return {{"mode", sdbus::Variant{core::toString(report.inForce)}},
             {"wanted", sdbus::Variant{core::toString(report.wanted)}},
             {"suspended", sdbus::Variant{report.isSuspended}},
@@ -35,7 +38,8 @@ VariantMap describe(const core::IsolationReport& report) {
             {"guarded", sdbus::Variant{report.guarded}},
             {"unguarded", sdbus::Variant{report.unguarded}},
             {"open", sdbus::Variant{report.open}},
-            {"docker-user", sdbus::Variant{report.dockerUser}}};
+            {"docker-user", sdbus::Variant{report.dockerUser}},
+            {"exempt", sdbus::Variant{exempt}}};
 }
 
 void listRefusedOpens(const Isolating& isolating, const Calls& calls,

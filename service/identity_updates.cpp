@@ -19,11 +19,17 @@ void IdentityUpdates::check(const core::IsolationSettings& settings) {
     isDue_ = false;
     settings_ = settings;
     isReading_ = true;
-    worker_.run<isolation::Identities>([files = files_, settings] { return files.read(settings); },
-                                       [this](const isolation::Identities& identities) {
-                                           isReading_ = false;
-                                           take(identities);
-                                       });
+    worker_.run<isolation::Identities>(
+        [files = files_, settings, people = people_] { return files.read(settings, people); },
+        [this](const isolation::Identities& identities) {
+            isReading_ = false;
+            take(identities);
+        });
+}
+
+void IdentityUpdates::setPeople(std::set<core::Uid> people) {
+    people_ = std::move(people);
+    isDue_ = true;
 }
 
 void IdentityUpdates::take(const isolation::Identities& identities) {

@@ -9,6 +9,7 @@
 #include "service/isolation/kernel_gates.hpp"
 #include "service/loop/worker.hpp"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ class IdentityUpdates {
     /// worker thread, because looking up a user may require a remote server. The gate is updated
     /// later.
     void check(const core::IsolationSettings& settings);
+    /// Sets the users with a uid of systemd's DynamicUser= who are people. They take effect with
+    /// the next check.
+    void setPeople(std::set<core::Uid> people);
     /// Forces the next check to read the files again, because users on a remote server may have
     /// changed.
     void forget() { isDue_ = true; }
@@ -36,8 +40,9 @@ class IdentityUpdates {
     isolation::IdentityFiles files_;
     core::IsolationSettings settings_;
     std::vector<std::string> complaints_; ///< as last logged
-    bool hasFailed_ = false;              ///< the failure has been logged
-    bool isDue_ = true;                   ///< the gate differs from the files
+    std::set<core::Uid> people_;
+    bool hasFailed_ = false; ///< the failure has been logged
+    bool isDue_ = true;      ///< the gate differs from the files
     bool isReading_ = false;
     Worker worker_; ///< last member: destroyed before the others
 };

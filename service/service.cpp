@@ -55,6 +55,16 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
     subscribe();
     retries_ = std::make_unique<WriteRetries>(*sharing_, *reporting_, loop_, log_);
     identities_ = std::make_unique<IdentityUpdates>(gates_, log_, &GlibLoop::post);
+    const std::set<core::Uid> people = gates_.people();
+    identities_->setPeople(people);
+    dynamicUsers_ = std::make_unique<DynamicUsers>(machine_->clock, log_, people,
+                                                   [this](const std::set<core::Uid>& found) {
+                                                       identities_->setPeople(found);
+                                                       identities_->check(settings_.isolation);
+                                                   });
+    machine_->watchProcesses([this](const core::ProcessIdentity& process) {
+        sharing_->kernelRestarts.processExited(process);
+    });
     machine_->observer.onObservation(
         [this](const core::Observation* observation, const std::string& failure) {
             onObservation(observation, failure);
@@ -86,6 +96,7 @@ void Service::shutDown() {
     looking_.reset();
     startTimer_.reset();
     retries_.reset();
+    dynamicUsers_.reset();
     identities_.reset();
     objects_.reset();
     // Stop asking Slurm for its devices. The machine drops the requests that Slurm has not
@@ -167,12 +178,15 @@ void Service::lookAtGpus() {
 
 void Service::lookAtIdentities() {
     identities_->check(settings_.isolation);
+    if (settings_.isolation.mode != core::IsolationMode::None)
+        dynamicUsers_->check();
 }
 
 void Service::onObservation(const core::Observation* observation, const std::string& failure) {
     std::string trouble;
     if (observation != nullptr) {
         sharing_->observed(*observation);
+        dynamicUsers_->observed(*observation);
         if (std::exchange(driverVersion_, observation->driverVersion) != observation->driverVersion)
             objects_->publisher().driverChanged();
         if (observation->noDriver.empty())

@@ -11,6 +11,7 @@
 #include "service/bus_calls.hpp"
 #include "service/bus_objects.hpp"
 #include "service/configured_names.hpp"
+#include "service/dynamic_users.hpp"
 #include "service/identity_updates.hpp"
 #include "service/isolation/kernel_gates.hpp"
 #include "service/machine.hpp"
@@ -87,6 +88,7 @@ class Service {
     std::unique_ptr<BusObjects> objects_;
     std::unique_ptr<WriteRetries> retries_;
     std::unique_ptr<IdentityUpdates> identities_;
+    std::unique_ptr<DynamicUsers> dynamicUsers_;
     std::unique_ptr<ConfiguredNames> names_;
 
     std::unique_ptr<core::Scheduled> looking_;

@@ -42,6 +42,14 @@ struct Refusals {
     std::string command; ///< its name, which the process can choose itself
 };
 
+/// A range of uids, including both ends.
+struct UidRange {
+    Uid first = 0;
+    Uid last = 0;
+
+    friend auto operator<=>(const UidRange&, const UidRange&) = default;
+};
+
 class Gates {
   public:
     virtual ~Gates() = default;
@@ -80,6 +88,9 @@ class Gates {
     /// subordinate uid, otherwise the uid itself. Unset: the uid is exempt and may open every node.
     [[nodiscard]] virtual std::optional<Uid> granteeOf(Uid uid) = 0;
     [[nodiscard]] virtual std::vector<Refusals> refusals() = 0;
+    /// Returns the uids that may open every node, ascending, as this service has last set them.
+    /// Root is not among them.
+    [[nodiscard]] virtual const std::vector<UidRange>& exempt() const = 0;
 };
 
 } // namespace genv::core

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/isolation/identities.hpp"
 
+#include "core/dynamic_uids.hpp"
 #include "core/text.hpp"
+#include "core/user_database.hpp"
 #include "service/isolation/uid_claims.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <pwd.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -30,8 +29,7 @@ constexpr Uid root = 0;
 // Distributions give these uids to users, and systemd to dynamic users. Containers have larger
 // uids.
 constexpr UidRange usersOwn{1, 65535};
-// The uids of systemd's DynamicUser=.
-constexpr UidRange dynamicUsers{61184, 65519};
+constexpr UidRange dynamicUsers = core::dynamicUids;
 
 // The owner of a uid range. Two owners with the same uid are equal.
 struct Owner {
@@ -91,14 +89,19 @@ class Decisions {
                 complaints_.push_back(
                     fmt::format("IsolationExempt: unknown user \"{}\": the name exempts nobody",
                                 core::escaped(name)));
-            else if (*uid != root)
+            else if (*uid != root) {
                 exempt_.push_back({*uid, *uid});
+                exemptByName_.insert(*uid);
+            }
         }
     }
     void addUsers(const std::vector<Uid>& uids) { users_.insert(uids.begin(), uids.end()); }
     void addSubordinate(const std::vector<SubordinateUids>& lines);
 
     std::vector<IdentityBlock> decide();
+    // Ends the exemption of people with the uid of a service, each with one block, which the kernel
+    // prefers to the larger one around it.
+    void separate(const std::set<Uid>& people, std::vector<IdentityBlock>& blocks) const;
 
   private:
     // The claims to the uids of a segment.
@@ -142,6 +145,7 @@ class Decisions {
     std::vector<std::string>& complaints_;
     std::unordered_map<std::string, std::optional<Uid>> found_;
     std::vector<UidRange> exempt_;
+    std::set<Uid> exemptByName_;
     std::set<Uid> users_;
     std::vector<Owner> owners_;
     std::vector<std::pair<UidRange, std::size_t>> subordinate_; // range, index into owners_
@@ -153,7 +157,7 @@ std::optional<Uid> Decisions::find(const std::string& name) {
     if (isNew) {
         try {
             entry->second = findUid_(name);
-        } catch (const UserDatabaseError&) {
+        } catch (const core::UserDatabaseError&) {
             identities_.isComplete = false;
         }
         if (entry->second == GENV_EXEMPT) // the number for "no user"
@@ -260,6 +264,17 @@ std::vector<IdentityBlock> Decisions::decide() {
     return blocks;
 }
 
+void Decisions::separate(const std::set<Uid>& people, std::vector<IdentityBlock>& blocks) const {
+    for (const Uid uid : people) {
+        if (exemptByName_.contains(uid) || uid < dynamicUsers.first || uid > dynamicUsers.last)
+            continue;
+        std::erase_if(blocks, [uid](const IdentityBlock& block) {
+            return block.first == uid && block.prefixLength == 32;
+        });
+        blocks.push_back({uid, 32, uid});
+    }
+}
+
 Decisions::Verdict Decisions::decideOn(const UidRange& segment, const Claims& claims) {
     const Verdict exempt{true, std::nullopt};
     std::vector<std::string> names;
@@ -324,7 +339,7 @@ std::string readFile(const std::filesystem::path& file, std::vector<std::string>
 } // namespace
 
 Identities identitiesFrom(const IdentityTexts& texts, const core::IsolationSettings& settings,
-                          const FindUid& findUid) {
+                          const FindUid& findUid, const std::set<core::Uid>& people) {
     Identities identities;
     Decisions decisions(settings, findUid, identities);
     decisions.addUsers(parsePasswdUids(texts.passwd));
@@ -333,6 +348,7 @@ Identities identitiesFrom(const IdentityTexts& texts, const core::IsolationSetti
     decisions.addExemptUsers();
     decisions.addSubordinate(parseSubuid(texts.subuid, identities.complaints));
     identities.blocks = decisions.decide();
+    decisions.separate(people, identities.blocks);
     return identities;
 }
 
@@ -353,32 +369,22 @@ bool IdentityFiles::haveChanged() {
     return changed;
 }
 
-Identities IdentityFiles::read(const core::IsolationSettings& settings) const {
+Identities IdentityFiles::read(const core::IsolationSettings& settings,
+                               const std::set<core::Uid>& people) const {
     std::vector<std::string> complaints;
     std::vector<std::string> texts;
     for (const std::string& name : fileNames())
         texts.push_back(readFile(etc_ / name, complaints));
-    Identities identities = identitiesFrom({texts[0], texts[1], texts[2]}, settings, findSystemUid);
+    Identities identities =
+        identitiesFrom({texts[0], texts[1], texts[2]}, settings, findSystemUid, people);
     identities.complaints.insert(identities.complaints.begin(), complaints.begin(),
                                  complaints.end());
     return identities;
 }
 
 std::optional<core::Uid> findSystemUid(const std::string& name) {
-    std::vector<char> buffer(std::size_t{1} << 12);
-    passwd entry{};
-    passwd* found = nullptr;
-    int error = 0;
-    while ((error = ::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found)) ==
-               ERANGE &&
-           buffer.size() < std::size_t{1} << 20)
-        buffer.resize(2 * buffer.size());
-    if (found != nullptr)
-        return found->pw_uid;
-    // getpwnam(3) lists the errors that mean "no such user".
-    if (error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM)
-        return std::nullopt;
-    throw UserDatabaseError(std::strerror(error));
+    const auto user = core::userNamed(name);
+    return user ? std::optional(user->uid) : std::nullopt;
 }
 
 } // namespace genv::service::isolation

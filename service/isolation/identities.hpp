@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <stdexcept>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,14 +30,8 @@ struct Identities {
     bool isComplete = true;
 };
 
-/// The user database does not answer, for example because a directory service is unreachable.
-class UserDatabaseError : public std::runtime_error {
-  public:
-    using std::runtime_error::runtime_error;
-};
-
 /// Returns the uid of the user with this name, or nothing if there is no such user. Throws
-/// UserDatabaseError.
+/// core::UserDatabaseError.
 using FindUid = std::function<std::optional<core::Uid>(const std::string& name)>;
 
 /// Any user who can become a uid through newuidmap(1) could use its rights, so a uid gets a block
@@ -47,9 +41,10 @@ using FindUid = std::function<std::optional<core::Uid>(const std::string& name)>
 /// - An exempt uid that is also another user's subordinate uid is not exempt.
 /// - The subordinate uids of root do not have root's rights.
 /// - The uids of systemd's DynamicUser= are exempt whatever the settings say, because genv-nvml has
-///   one of them. Without "system", those of users in passwd are not exempt.
+///   one of them, except for those of `people`, who are no services. Without "system", those of
+///   users in passwd are not exempt either. A name in the settings always exempts its user.
 Identities identitiesFrom(const IdentityTexts& texts, const core::IsolationSettings& settings,
-                          const FindUid& findUid);
+                          const FindUid& findUid, const std::set<core::Uid>& people = {});
 
 /// Reads the identity files of a machine.
 class IdentityFiles {
@@ -61,7 +56,8 @@ class IdentityFiles {
 
     /// Reads the files and looks users up. This may block, so call it on a worker, on a copy of
     /// this object.
-    [[nodiscard]] Identities read(const core::IsolationSettings& settings) const;
+    [[nodiscard]] Identities read(const core::IsolationSettings& settings,
+                                  const std::set<core::Uid>& people) const;
 
   private:
     struct Version {
@@ -76,7 +72,8 @@ class IdentityFiles {
     std::optional<std::vector<Version>> seen_;
 };
 
-/// Queries the system's user database. Blocks as long as that takes. Throws UserDatabaseError.
+/// Queries the system's user database. Blocks as long as that takes. Throws
+/// core::UserDatabaseError.
 std::optional<core::Uid> findSystemUid(const std::string& name);
 
 } // namespace genv::service::isolation

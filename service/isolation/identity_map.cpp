@@ -13,6 +13,16 @@ namespace {
 
 using BlockKey = std::pair<core::Uid, std::uint32_t>; // first uid, length of the prefix
 
+// Removes a range from the last of the ranges, which contains it.
+void cutOut(const core::UidRange& range, std::vector<core::UidRange>& ranges) {
+    const core::UidRange whole = ranges.back();
+    ranges.pop_back();
+    if (whole.first < range.first)
+        ranges.push_back({whole.first, range.first - 1});
+    if (range.last < whole.last)
+        ranges.push_back({range.last + 1, whole.last});
+}
+
 genv_uid_block toKernel(const BlockKey& key) {
     return {key.second, htonl(key.first)};
 }
@@ -35,6 +45,25 @@ std::vector<IdentityBlock> blocksOf(core::Uid first, core::Uid last,
         at += std::uint64_t{1} << bits;
     }
     return blocks;
+}
+
+std::vector<core::UidRange> exemptUids(const std::vector<IdentityBlock>& blocks) {
+    std::vector<IdentityBlock> sorted = blocks;
+    // A smaller block comes after the block around it.
+    std::ranges::sort(sorted);
+    std::vector<core::UidRange> ranges;
+    for (const IdentityBlock& block : sorted) {
+        const std::uint64_t size = std::uint64_t{1} << (32 - block.prefixLength);
+        const core::UidRange range{block.first, static_cast<core::Uid>(block.first + size - 1)};
+        const bool isInside = !ranges.empty() && range.first <= ranges.back().last;
+        if (!block.owner && !ranges.empty() && std::uint64_t{ranges.back().last} + 1 == range.first)
+            ranges.back().last = range.last;
+        else if (!block.owner && !isInside)
+            ranges.push_back(range);
+        else if (block.owner && isInside)
+            cutOut(range, ranges);
+    }
+    return ranges;
 }
 
 void writeIdentities(const IdentitiesMap& map, const std::vector<IdentityBlock>& wanted) {

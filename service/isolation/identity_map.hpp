@@ -3,6 +3,7 @@
 // map.
 #pragma once
 
+#include "core/ports/gates.hpp"
 #include "core/process.hpp"
 #include "service/isolation/gate_maps.hpp"
 
@@ -26,6 +27,10 @@ struct IdentityBlock {
 /// Returns the fewest blocks that together contain exactly the uids from `first` to `last`.
 std::vector<IdentityBlock> blocksOf(core::Uid first, core::Uid last,
                                     std::optional<core::Uid> owner);
+
+/// Returns the uids that blocks exempt, as ascending ranges. Of two blocks that contain a uid, the
+/// smaller one decides.
+std::vector<core::UidRange> exemptUids(const std::vector<IdentityBlock>& blocks);
 
 /// Makes the map equal to `wanted`. Adds new blocks before removing old ones, so that no uid is
 /// without its block meanwhile. Throws BpfError.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/isolation/kernel_gates.hpp"
 
+#include "core/dynamic_uids.hpp"
 #include "core/error.hpp"
 #include "service/isolation/identity_map.hpp"
 #include "service/isolation/shared_nodes.hpp"
@@ -261,6 +262,24 @@ std::vector<core::Refusals> KernelGates::refusals() {
 void KernelGates::setIdentities(const std::vector<IdentityBlock>& wanted) {
     use("cannot update the table of subordinate uids",
         [&](const GateMapSet& maps) { writeIdentities(maps.identities, wanted); });
+    exempt_ = exemptUids(wanted);
+}
+
+std::set<core::Uid> KernelGates::people() {
+    std::set<core::Uid> people;
+    try {
+        use("cannot read the table of subordinate uids", [&](const GateMapSet& maps) {
+            for (const IdentityBlock& block : readIdentities(maps.identities)) {
+                const bool isDynamic =
+                    block.first >= core::dynamicUids.first && block.first <= core::dynamicUids.last;
+                if (isDynamic && block.prefixLength == 32 && block.owner == block.first)
+                    people.insert(block.first);
+            }
+        });
+    } catch (const core::Error&) {
+        people.clear(); // there is no gate
+    }
+    return people;
 }
 
 } // namespace genv::service

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ class KernelGates : public core::Gates {
     void revoke(const core::Grant& grant) override;
     [[nodiscard]] std::optional<core::Uid> granteeOf(core::Uid uid) override;
     [[nodiscard]] std::vector<core::Refusals> refusals() override;
+    [[nodiscard]] const std::vector<core::UidRange>& exempt() const override { return exempt_; }
 
     /// Returns whether a BPF file system, which a gate requires, is mounted at `folder`.
     static bool hasBpfFileSystem(const std::filesystem::path& folder);
@@ -43,6 +45,9 @@ class KernelGates : public core::Gates {
     /// Makes the kernel use these blocks, and no others, for subordinate and exempt uids. A block
     /// that is still wanted is in effect throughout.
     void setIdentities(const std::vector<isolation::IdentityBlock>& wanted);
+    /// Returns the users with a uid of systemd's DynamicUser= whom the kernel does not exempt,
+    /// because they are no services; nobody if there is no gate.
+    [[nodiscard]] std::set<core::Uid> people();
 
   private:
     /// Identifies the current file at a path. A file that was removed and created again differs.
@@ -67,6 +72,7 @@ class KernelGates : public core::Gates {
     std::filesystem::path pins_;
     std::array<Place, pinCount> places_{};
     std::optional<isolation::GateMapSet> maps_;
+    std::vector<core::UidRange> exempt_; ///< by the last setIdentities()
     std::uint64_t generation_ = 0;
     bool isUnusable_ = false;
 };

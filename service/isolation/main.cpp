@@ -137,7 +137,9 @@ void requireBpfFileSystem(const std::filesystem::path& folder) {
 
 int putUp(const Options& options, const core::IsolationSettings& settings) {
     requireBpfFileSystem(std::filesystem::path(options.pins).parent_path());
-    service::isolation::Identities identities = service::isolation::IdentityFiles().read(settings);
+    // The people whom genvd found among the uids of services stay as they are.
+    service::isolation::Identities identities = service::isolation::IdentityFiles().read(
+        settings, service::KernelGates(options.pins).people());
     for (const std::string& complaint : identities.complaints)
         log(core::Severity::Warning, complaint);
     const Loader loader(options.pins, options.controlGroup.empty()

@@ -2,6 +2,7 @@
 // Parses statements about uids from text files, line by line. Decides nothing.
 #pragma once
 
+#include "core/ports/gates.hpp"
 #include "core/process.hpp"
 
 #include <optional>
@@ -11,13 +12,7 @@
 
 namespace genv::service::isolation {
 
-/// A range of uids that includes both ends.
-struct UidRange {
-    core::Uid first = 0;
-    core::Uid last = 0;
-
-    friend auto operator<=>(const UidRange&, const UidRange&) = default;
-};
+using core::UidRange;
 
 /// A line of /etc/subuid: this owner may become these uids.
 struct SubordinateUids {

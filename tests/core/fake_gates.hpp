@@ -25,6 +25,7 @@ class FakeGates : public core::Gates {
     std::set<core::Grant> granted;
     std::map<core::Uid, std::optional<core::Uid>> grantees; ///< unset: exempt
     std::vector<core::Refusals> counted;
+    std::vector<core::UidRange> exempted;
     std::vector<std::string> calls; ///< "+MAJOR:MINOR UID" and "-MAJOR:MINOR UID", in order
     bool fails = false;             ///< the kernel accepts no change
     bool isFull = false;            ///< the kernel accepts no further grant
@@ -66,6 +67,7 @@ class FakeGates : public core::Gates {
         return found == grantees.end() ? std::optional(uid) : found->second;
     }
     std::vector<core::Refusals> refusals() override { return counted; }
+    const std::vector<core::UidRange>& exempt() const override { return exempted; }
 
     /// Returns the grants as texts, "MAJOR:MINOR UID" or "MAJOR:MINOR all".
     [[nodiscard]] std::set<std::string> texts() const {

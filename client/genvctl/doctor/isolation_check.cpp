@@ -4,11 +4,14 @@
 #include "client/genvctl/doctor/checks.hpp"
 #include "client/genvctl/doctor/units.hpp"
 #include "client/genvctl/reports/isolation.hpp"
+#include "core/user_database.hpp"
 #include "dbus/contract/names.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace genv::ctl::doctor {
 
@@ -37,7 +40,27 @@ std::vector<std::uint32_t> numbers(sd_bus_message* message) {
     return values;
 }
 
-void readEntry(sd_bus_message* message, IsolationState& state) {
+// The uids that isolation never refuses, beside root's.
+using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+Ranges ranges(sd_bus_message* message) {
+    Ranges values;
+    sd_bus_message_enter_container(message, 'v', "a(uu)");
+    sd_bus_message_enter_container(message, 'a', "(uu)");
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    while (sd_bus_message_read(message, "(uu)", &first, &last) > 0)
+        values.emplace_back(first, last);
+    sd_bus_message_exit_container(message);
+    sd_bus_message_exit_container(message);
+    return values;
+}
+
+struct State : IsolationState {
+    Ranges exempt;
+};
+
+void readEntry(sd_bus_message* message, State& state) {
     const char* name = "";
     sd_bus_message_read(message, "s", &name);
     const std::string_view key = name;
@@ -49,6 +72,8 @@ void readEntry(sd_bus_message* message, IsolationState& state) {
         state.trouble = text(message);
     else if (key == "unguarded")
         state.unguarded = numbers(message);
+    else if (key == "exempt")
+        state.exempt = ranges(message);
     else if (int suspended = 0;
              key == "suspended" && sd_bus_message_read(message, "v", "b", &suspended) >= 0)
         state.suspended = suspended != 0;
@@ -56,9 +81,9 @@ void readEntry(sd_bus_message* message, IsolationState& state) {
         sd_bus_message_skip(message, "v");
 }
 
-IsolationState isolationOf(const SystemBus& bus) {
+State isolationOf(const SystemBus& bus) {
     const auto reply = bus.call(manager, "DescribeIsolation");
-    IsolationState state;
+    State state;
     sd_bus_message_enter_container(reply.get(), 'a', "{sv}");
     while (sd_bus_message_enter_container(reply.get(), 'e', "sv") > 0) {
         readEntry(reply.get(), state);
@@ -67,7 +92,24 @@ IsolationState isolationOf(const SystemBus& bus) {
     return state;
 }
 
-Finding ofState(const IsolationState& state) {
+// Returns the users whom isolation never refuses, such as "Exempt: root, uids 1-999, alice (1001)".
+std::string exemptions(const Ranges& exempt) {
+    constexpr std::size_t shownRanges = 12;
+    std::vector<std::string> texts{"root"};
+    for (const auto& [first, last] : exempt) {
+        if (texts.size() > shownRanges) {
+            texts.push_back(fmt::format("{} more ranges", exempt.size() - shownRanges));
+            break;
+        }
+        const auto user = first == last ? core::shownUser(first) : std::nullopt;
+        texts.push_back(user            ? fmt::format("{} ({})", user->name, first)
+                        : first == last ? fmt::format("uid {}", first)
+                                        : fmt::format("uids {}-{}", first, last));
+    }
+    return fmt::format("Exempt: {}.", fmt::join(texts, ", "));
+}
+
+Finding ofState(const State& state) {
     if (state.wanted == none)
         return {Ok, "not configured: every user can open every GPU", ""};
     if (state.suspended)
@@ -81,7 +123,7 @@ Finding ofState(const IsolationState& state) {
     if (!isAsWanted(state))
         return {Problem, isolationSentence(state),
                 "As root: systemctl restart genv-isolation && systemctl reload genvd"};
-    return {Ok, isolationSentence(state), ""};
+    return {Ok, isolationSentence(state) + ' ' + exemptions(state.exempt), ""};
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The identity of each uid: no uid gets another user's rights, whatever /etc/subuid says.
+#include "core/user_database.hpp"
 #include "service/isolation/identities.hpp"
 #include "service/isolation/uid_claims.hpp"
 #include "tests/service/temporary_folder.hpp"
@@ -19,7 +20,8 @@ using core::IsolationSettings;
 using core::Uid;
 
 const std::map<std::string, Uid> users{{"root", 0},     {"alice", 1001}, {"bob", 1002},
-                                       {"carol", 1003}, {"daemon", 1},   {"remote", 300000}};
+                                       {"carol", 1003}, {"daemon", 1},   {"remote", 300000},
+                                       {"erin", 62000}};
 
 std::optional<Uid> findUser(const std::string& name) {
     const auto found = users.find(name);
@@ -28,8 +30,9 @@ std::optional<Uid> findUser(const std::string& name) {
 
 struct Made : Identities {
     Made(const std::string& subuid, const IsolationSettings& settings = {},
-         const std::string& loginDefs = "", const std::string& passwd = "")
-        : Identities(identitiesFrom({subuid, loginDefs, passwd}, settings, findUser)) {}
+         const std::string& loginDefs = "", const std::string& passwd = "",
+         const std::set<Uid>& people = {})
+        : Identities(identitiesFrom({subuid, loginDefs, passwd}, settings, findUser, people)) {}
 
     /// Returns the kernel's entry: "exempt", the owner's uid, or "itself".
     [[nodiscard]] std::string whose(Uid uid) const {
@@ -93,10 +96,33 @@ TEST(Identities, AUserWithTheUidOfAServiceIsExemptAsASystemUserAlone) {
     EXPECT_EQ(Made("", {}, "", passwd).whose(62000), "exempt");
 }
 
+TEST(Identities, APersonWithTheUidOfAServiceIsNotExempt) {
+    for (const bool system : {true, false}) {
+        // Some of these uids are at the ends of blocks.
+        const std::set<Uid> people{61184, 62000, 65519, 1001, 70000};
+        const Made made("", exempting({}, system), "", "", people);
+        for (const Uid uid : {61184U, 62000U, 65519U})
+            EXPECT_EQ(made.whose(uid), std::to_string(uid));
+        for (const Uid uid : {61185U, 61999U, 62001U, 65518U})
+            EXPECT_EQ(made.whose(uid), "exempt") << uid;
+        for (const Uid uid : {1001U, 70000U})
+            EXPECT_EQ(made.whose(uid), "itself") << "no uid of a service: " << uid;
+        const auto exempt = exemptUids(made.blocks);
+        EXPECT_EQ(std::vector(exempt.end() - 2, exempt.end()),
+                  (std::vector<UidRange>{{61185, 61999}, {62001, 65518}}));
+    }
+}
+
+TEST(Identities, APersonIsExemptByName) {
+    const Made made("", exempting({"erin"}, true), "", "", {62000, 62001});
+    EXPECT_EQ(made.whose(62000), "exempt");
+    EXPECT_EQ(made.whose(62001), "62001");
+}
+
 TEST(Identities, AreIncompleteWhereTheUserDatabaseDoesNotAnswer) {
     const auto silent = [](const std::string& name) -> std::optional<Uid> {
         if (name == "ldap")
-            throw UserDatabaseError("no answer");
+            throw core::UserDatabaseError("no answer");
         return findUser(name);
     };
     EXPECT_TRUE(identitiesFrom({"alice:100000:1\n", "", ""}, {}, silent).isComplete);
@@ -255,18 +281,18 @@ TEST(IdentityFiles, TellWhetherOneOfThemChanged) {
 TEST(IdentityFiles, AreReadWithTheUsersOfTheMachine) {
     const tests::TemporaryFolder etc;
     const IdentityFiles files(etc.path());
-    EXPECT_EQ(files.read(exempting({})).blocks, Made("", exempting({})).blocks);
-    EXPECT_TRUE(files.read(exempting({})).complaints.empty());
+    EXPECT_EQ(files.read(exempting({}), {}).blocks, Made("", exempting({})).blocks);
+    EXPECT_TRUE(files.read(exempting({}), {}).complaints.empty());
     etc.write("subuid", "daemon:100000:1\nno-such-user-here:200000:1\n");
     etc.write("login.defs", "UID_MIN 2\n");
-    const Identities read = files.read(exempting({"root"}, true));
+    const Identities read = files.read(exempting({"root"}, true), {});
     ASSERT_EQ(read.complaints.size(), 1U);
     EXPECT_EQ(read.complaints[0],
               "/etc/subuid: unknown user \"no-such-user-here\": nobody owns these uids");
     EXPECT_EQ(std::ranges::count(read.blocks, IdentityBlock{100000, 32, std::nullopt}), 1)
         << "of daemon, a system user";
     std::filesystem::create_directory(etc.path() / "passwd");
-    EXPECT_EQ(files.read(exempting({"root"}, true)).complaints.front(),
+    EXPECT_EQ(files.read(exempting({"root"}, true), {}).complaints.front(),
               "cannot read " + (etc.path() / "passwd").string());
 }
 

@@ -48,6 +48,21 @@ TEST(IdentityBlocks, TheEndsOfTheNumbersAreBlocksToo) {
     expectBlocksFill(1, 0xfffffffe);
 }
 
+TEST(IdentityBlocks, ExemptTheUidsThatNoSmallerBlockGivesToAnOwner) {
+    EXPECT_TRUE(exemptUids({}).empty());
+    EXPECT_TRUE(exemptUids({{1001, 32, 7}, {65536, 16, 7}}).empty());
+    auto blocks = blocksOf(1, 999, std::nullopt);
+    const auto more = blocksOf(61184, 65519, std::nullopt);
+    blocks.insert(blocks.end(), more.begin(), more.end());
+    blocks.push_back({100'000, 32, 1001});
+    using core::UidRange;
+    EXPECT_EQ(exemptUids(blocks), (std::vector<UidRange>{{1, 999}, {61184, 65519}}));
+    blocks.push_back({62000, 32, 62000});
+    blocks.push_back({62001, 32, 62001});
+    EXPECT_EQ(exemptUids(blocks),
+              (std::vector<UidRange>{{1, 999}, {61184, 61999}, {62002, 65519}}));
+}
+
 TEST(IdentityBlocks, AnyRangeIsFilledExactly) {
     std::mt19937 random(21); // NOLINT(cert-msc51-cpp): the same each time
     std::uniform_int_distribution<core::Uid> uid;
