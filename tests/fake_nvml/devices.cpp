@@ -118,7 +118,12 @@ Memory memoryOf(const FoundDevice& found) {
     const json& memory = member(found.values, "memory");
     if (memory.is_null())
         throw Refusal{Return::NotSupported};
-    return {memory["total"], memory.value("used", 0ULL), memory.value("reserved", 0ULL)};
+    auto used = memory.value("used", 0ULL);
+    for (const Allocation& allocation : machine().allocations()) {
+        if (!found.isMig() && allocation.gpu == textOf(found.gpu["uuid"]))
+            used += allocation.bytes;
+    }
+    return {memory["total"], used, memory.value("reserved", 0ULL)};
 }
 
 } // namespace

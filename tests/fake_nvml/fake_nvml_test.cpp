@@ -5,11 +5,14 @@
 #include "tests/fake_nvml/export_table.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -37,6 +40,8 @@ class FakeNvml : public testing::Test {
     }
 
   protected:
+    [[nodiscard]] std::filesystem::path allocations() const { return folder_ / "allocations"; }
+
     void become(const json& machine) const {
         std::ofstream(folder_ / "next") << machine;
         std::filesystem::rename(folder_ / "next", folder_ / "machine.json");
@@ -80,6 +85,47 @@ class FakeNvml : public testing::Test {
     std::filesystem::path folder_;
     void* library_ = ::dlopen(FAKE_NVML, RTLD_NOW | RTLD_LOCAL);
 };
+
+TEST_F(FakeNvml, ListsTheLockedAllocationsOfRunningProgramsAsProcesses) {
+    become({{"devices", {{{"uuid", "GPU-1"}, {"memory", {{"total", 1000}, {"used", 10}}}}}}});
+    std::filesystem::create_directory(allocations());
+    const auto file = allocations() / "one";
+    std::ofstream(file) << "GPU-1 500\n";
+    std::array<int, 2> ready{};
+    ASSERT_EQ(::pipe(ready.data()), 0);
+    const pid_t program = ::fork();
+    if (program == 0) {
+        struct flock lock {};
+        lock.l_type = F_WRLCK;
+        ::fcntl(::open(file.c_str(), O_RDWR), F_SETLK, &lock);
+        ::close(ready[1]);
+        ::pause();
+        ::_exit(0);
+    }
+    ::close(ready[1]);
+    char nothing = 0;
+    EXPECT_EQ(::read(ready[0], &nothing, 1), 0);
+    ASSERT_EQ(call("nvmlInit_v2"), Return::Success);
+    unsigned count = 4;
+    std::array<nvml::ProcessV2, 4> processes{};
+    EXPECT_EQ(call("nvmlDeviceGetComputeRunningProcesses_v3", handle(0), &count,
+                   static_cast<void*>(processes.data())),
+              Return::Success);
+    EXPECT_EQ(count, 1U);
+    EXPECT_EQ(processes[0].pid, static_cast<unsigned>(program));
+    EXPECT_EQ(processes[0].usedGpuMemory, 500U);
+    nvml::MemoryV1 memory{};
+    EXPECT_EQ(call("nvmlDeviceGetMemoryInfo", handle(0), &memory), Return::Success);
+    EXPECT_EQ(memory.used, 510U);
+    ::kill(program, SIGKILL);
+    ::waitpid(program, nullptr, 0);
+    count = 4;
+    EXPECT_EQ(call("nvmlDeviceGetComputeRunningProcesses_v3", handle(0), &count,
+                   static_cast<void*>(processes.data())),
+              Return::Success);
+    EXPECT_EQ(count, 0U);
+    ::close(ready[0]);
+}
 
 TEST_F(FakeNvml, IsNoDriverWithoutAMachine) {
     EXPECT_EQ(call("nvmlInit_v2"), Return::DriverNotLoaded);

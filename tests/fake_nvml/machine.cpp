@@ -52,10 +52,15 @@ void Machine::enter(const char* function) {
 }
 
 void Machine::reload() {
-    const char* path = std::getenv("GENV_FAKE_NVML");
+    const char* named = std::getenv("GENV_FAKE_NVML");
+    const std::filesystem::path path =
+        named != nullptr
+            ? std::filesystem::path(named)
+            : folderOfLibrary(reinterpret_cast<const void*>(&machine)) / "machine.json";
     struct stat status {};
-    if (path == nullptr || ::stat(path, &status) < 0)
+    if (::stat(path.c_str(), &status) < 0)
         throw Refusal{Return::DriverNotLoaded};
+    allocations_ = readAllocations(path.parent_path() / "allocations");
     const std::string version = fmt::format("{} {} {}.{}", status.st_ino, status.st_size,
                                             status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
     if (version == version_)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The machine that the fake NVML reports, read from the JSON file in GENV_FAKE_NVML. Without a file
-// there is no driver. A test changes the machine by renaming another file over it; the next call
-// reads the new file. As in the real library, the list of GPUs stays as it was at nvmlInit(): a GPU
-// that is removed from the file is lost until the next nvmlInit().
+// The machine that the fake NVML reports, read from the JSON file in GENV_FAKE_NVML, or else from
+// machine.json beside the library. Without a file there is no driver. Programs with the fake CUDA
+// library add processes (allocations.hpp). A test changes the machine by renaming another file over
+// it; the next call reads the new file. As in the real library, the list of GPUs stays as it was at
+// nvmlInit(): a GPU that is removed from the file is lost until the next nvmlInit().
 //
 // {"driver": "550.54.15", "nvml": "12.550.54.15", "cuda": 12040,
 //  "print": "text to standard output at each call", "error_string": "what nvmlErrorString() says",
@@ -37,6 +38,7 @@
 #pragma once
 
 #include "service/gpu/nvml_abi.hpp"
+#include "tests/fake_nvml/allocations.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -97,6 +99,8 @@ class Machine {
     /// Returns the UUIDs of the GPUs at the time of init().
     [[nodiscard]] const std::vector<std::string>& gpus() const { return gpus_; }
     [[nodiscard]] const json& file() const { return file_; }
+    /// Returns the allocations of programs with the fake CUDA library at the time of the call.
+    [[nodiscard]] const std::vector<Allocation>& allocations() const { return allocations_; }
     [[nodiscard]] std::uint64_t lastXid() const;
 
     /// Returns whether this process could open the node of a GPU, now or at any time since init().
@@ -123,6 +127,7 @@ class Machine {
 
     std::string function_; // the current call
     json file_;
+    std::vector<Allocation> allocations_;
     std::string version_; // the version of the file: its inode, size and modification time
     unsigned users_ = 0;
     unsigned generation_ = 0;

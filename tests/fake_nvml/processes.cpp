@@ -20,6 +20,15 @@ void append(const json& owner, const char* type, std::vector<nvml::ProcessDetail
     }
 }
 
+// Each program has one allocation.
+void appendAllocations(const std::string& gpu, std::vector<nvml::ProcessDetailV1>& list) {
+    for (const Allocation& allocation : machine().allocations()) {
+        if (allocation.gpu == gpu)
+            list.push_back(
+                {allocation.pid, allocation.bytes, nvml::noInstance, nvml::noInstance, 0});
+    }
+}
+
 // `entrySize` is the documented size of a process entry in this version of the function.
 Return listProcesses(const char* function, nvml::Device device, unsigned* count, void* infos,
                      const char* type, std::size_t entrySize) {
@@ -30,6 +39,8 @@ Return listProcesses(const char* function, nvml::Device device, unsigned* count,
         if (!found.isMig()) {
             for (const json& instance : member(found.gpu, "mig"))
                 append(instance, type, list);
+            if (std::string_view(type) == "compute")
+                appendAllocations(textOf(found.gpu["uuid"]), list);
         }
         const auto room = *count;
         *count = static_cast<unsigned>(list.size());
@@ -64,6 +75,14 @@ FAKE_NVML_EXPORT Return nvmlSystemGetProcessName(unsigned pid, char* buffer, uns
                 if (process["pid"] == pid && process.contains("name"))
                     return copyText(textOf(process["name"]), buffer, size);
             }
+        }
+        for (const Allocation& allocation : m.allocations()) {
+            std::error_code failed;
+            if (allocation.pid == pid)
+                return copyText(
+                    std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", failed)
+                        .string(),
+                    buffer, size);
         }
         throw Refusal{Return::NotFound};
     });
