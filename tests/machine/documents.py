@@ -18,6 +18,7 @@ from typist import Typist
 SOURCES = "builds or tests the sources, which the machine does not have"
 ENGINE = "needs docker and an image from the internet"
 DRIVER = "needs nvtop and NVIDIA's driver"
+KIT = "needs the GPU kit and NVIDIA's driver"
 
 # Commands that are not typed, as shell patterns, and the reasons.
 EXCEPTIONS = {
@@ -35,6 +36,8 @@ EXCEPTIONS = {
     "autopkgtest *": SOURCES,
     "docker run --rm --gpus all nvidia/*": ENGINE,
     "docker run --gpus 3 nvidia/*": ENGINE,
+    "tar xf genv-gpu-kit.tar.xz": KIT,
+    "./kit/run": KIT,
     "GENV_BYPASS=1 nvtop": DRIVER,
     "genvctl run --gpus 2 --nvml-filter -- nvtop": DRIVER,
     "sudo python3 -m pip uninstall genv": "needs genv 1 from the internet",
