@@ -82,6 +82,7 @@ struct ProcessFacts {
     /// Its name, which the process can choose itself; by default the first 15 bytes of its
     /// program's name. Field 2 of proc_pid_stat(5).
     std::string command{};
+    bool isKernelThread = false; ///< it has no program, and never ends
 };
 
 /// A process with its ancestors, parent first, without PID 1. Excessively long chains are cut.

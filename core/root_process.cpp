@@ -10,6 +10,9 @@ RootProcess adopt(const PinnedProcess& process, Uid owner, Uid actor) {
     const Pid pid = pin->identity().pid;
     if (pid <= 1)
         fail(ErrorCode::InvalidArgs, "process {} cannot keep an environment alive", pid);
+    if (facts.isKernelThread)
+        fail(ErrorCode::InvalidArgs,
+             "process {} is a kernel thread, which cannot keep an environment alive", pid);
     if (pin->hasExited())
         fail(ErrorCode::NoSuchProcess, "process {} has exited", pid);
     // The process was read while it was pinned; its current uids are compared with that.

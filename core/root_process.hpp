@@ -9,9 +9,9 @@
 namespace genv::core {
 
 /// Turns a pinned process into a root process of an environment of `owner`, requested by `actor`.
-/// Root may register any process except PID 1. Throws Error: AccessDenied for a process of another
-/// user, also if it changed its user since it was read, NoSuchProcess for one that has exited,
-/// InvalidArgs for PID 1.
+/// Root may register any process except PID 1 and kernel threads. Throws Error: AccessDenied for a
+/// process of another user, also if it changed its user since it was read, NoSuchProcess for one
+/// that has exited, InvalidArgs for PID 1 and kernel threads.
 RootProcess adopt(const PinnedProcess& process, Uid owner, Uid actor);
 
 /// Holds the parent that a kernel had when it was pinned, without reading it. The result is unknown

@@ -8,6 +8,7 @@
 #include "dbus/device_request.hpp"
 #include "dbus/environment_options.hpp"
 #include "dbus/job_activation.hpp"
+#include "dbus/named_process.hpp"
 #include "dbus/operation.hpp"
 #include "dbus/paths.hpp"
 #include "dbus/waiting_calls.hpp"
@@ -103,7 +104,11 @@ class Activation : public Operation<Activation, ActivateReply> {
         if (pid == 0)
             core::fail(core::ErrorCode::InvalidArgs,
                        "give pid or process: the bus does not know the caller's");
-        context_.machine.processes.pin(pid, actor(), later(&Activation::takeProcess));
+        whenPidIsOurs(context_.calls, context_.machine.processes, reply_, pid,
+                      [self = shared_from_this(), pid] {
+                          self->context_.machine.processes.pin(
+                              pid, self->actor(), self->later(&Activation::takeProcess));
+                      });
     }
 
     void takeProcess(const core::ProcessRead<core::PinnedProcess>& read) {

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/root_process.hpp"
 #include "dbus/environment_options.hpp"
+#include "dbus/named_process.hpp"
 #include "dbus/operation.hpp"
 
 #include <memory>
@@ -22,11 +23,16 @@ class AddingProcess : public Operation<AddingProcess, Reply<>> {
           calls_(context.calls), id_(environment.id), sequence_(environment.sequence), pid_(pid) {}
 
     void start() {
+        whenPidIsOurs(calls_, processes_, reply_, pid_,
+                      [self = shared_from_this()] { self->pin(); });
+    }
+
+  private:
+    void pin() {
         reading_ = calls_.startingCalls.enter(caller().uid);
         processes_.pin(pid_, caller().uid, later(&AddingProcess::ask));
     }
 
-  private:
     [[nodiscard]] const core::Environment& environment() const {
         return sameEnvironment(ledger_, id_, sequence_);
     }

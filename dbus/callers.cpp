@@ -53,6 +53,17 @@ std::optional<core::Pid> Callers::pidToLookUp(const std::string& busName) const 
     return found->second.credentials.pid;
 }
 
+std::optional<bool> Callers::usesSamePids(const std::string& busName) const {
+    const auto found = known_.find(busName);
+    return found != known_.end() ? found->second.usesSamePids : std::nullopt;
+}
+
+void Callers::learnPids(const std::string& busName, bool usesSamePids) {
+    const auto found = known_.find(busName);
+    if (found != known_.end())
+        found->second.usesSamePids = usesSamePids;
+}
+
 void Callers::learnLogin(const std::string& busName, std::optional<core::Uid> login) {
     const auto found = known_.find(busName);
     if (found == known_.end())

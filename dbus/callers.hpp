@@ -43,6 +43,12 @@ class Callers {
     /// Caches the login user of the session in which a connection of root is.
     void learnLogin(const std::string& busName, std::optional<core::Uid> login);
 
+    /// Returns whether the process of a connection is in the PID namespace of the service, if that
+    /// is cached.
+    [[nodiscard]] std::optional<bool> usesSamePids(const std::string& busName) const;
+    /// Caches that.
+    void learnPids(const std::string& busName, bool usesSamePids);
+
     /// Forgets a closed connection.
     void onDisconnected(const std::string& busName) { known_.erase(busName); }
 
@@ -51,6 +57,7 @@ class Callers {
         raw::Credentials credentials;
         std::optional<core::Uid> login = {};
         bool isLookedUp = false; ///< the login user was looked up
+        std::optional<bool> usesSamePids = {};
     };
     const Known& keep(const std::string& busName,
                       const std::optional<raw::Credentials>& credentials);

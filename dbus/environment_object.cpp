@@ -8,6 +8,7 @@
 #include "dbus/environment_options.hpp"
 #include "dbus/handlers.hpp"
 #include "dbus/paths.hpp"
+#include "dbus/removing.hpp"
 #include "dbus/waiting_calls.hpp"
 
 #include <algorithm>
@@ -20,16 +21,6 @@ namespace genv::dbus {
 namespace {
 
 constexpr Literal environmentInterface{"dev.genv.Environment"};
-
-// Sends the reply once it is decided whether the environment, which may just have lost its last
-// process, has ended. Its devices are then free for the caller's next request.
-void sendWhenSettled(const Sharing& sharing, const Reply<>& reply, const core::EnvironmentId& id) {
-    const core::Environment* environment = sharing.ledger.find(id);
-    if (environment != nullptr && environment->pendingEnd)
-        sharing.lingering.whenSettled(reply.later([reply] { reply.send(); }));
-    else
-        reply.send();
-}
 
 /// Sends the caller its end of a lock. sdbus-c++ duplicates the descriptor twice. If that fails, it
 /// throws its own error, or in version 2 a system error.
@@ -160,19 +151,14 @@ void EnvironmentObject::AddProcess(sdbus::Result<>&& result, uint32_t pid) {
 
 void EnvironmentObject::RemoveProcess(sdbus::Result<>&& result, uint32_t pid) {
     handle<environmentInterface, "RemoveProcess">(
+        context_.calls, getObject(), std::move(result),
+        [&](const auto& reply) { removeProcess(context_, reply, manageable(), pid); });
+}
+
+void EnvironmentObject::RemoveProcessByPIDFD(sdbus::Result<>&& result, sdbus::UnixFd process) {
+    handle<environmentInterface, "RemoveProcessByPIDFD">(
         context_.calls, getObject(), std::move(result), [&](const auto& reply) {
-            const auto& processes = manageable().processes;
-            if (std::none_of(
-                    processes.begin(), processes.end(),
-                    [&](const core::RootProcess& process) { return process.identity.pid == pid; }))
-                core::fail(core::ErrorCode::NoSuchProcess,
-                           "process {} is not registered with environment {}", pid, id_);
-            manage(reply, {},
-                   [&sharing = context_.sharing, reply, pid](const core::Environment& environment) {
-                       const core::EnvironmentId id = environment.id;
-                       sharing.ledger.removeProcess(id, pid, reply.caller().actor());
-                       sendWhenSettled(sharing, reply, id);
-                   });
+            removeProcessByPidfd(context_, reply, manageable(), process.get());
         });
 }
 

@@ -57,6 +57,7 @@ class EnvironmentObject
                    std::vector<std::string> unset) override;
     void AddProcess(sdbus::Result<>&& result, uint32_t pid) override;
     void RemoveProcess(sdbus::Result<>&& result, uint32_t pid) override;
+    void RemoveProcessByPIDFD(sdbus::Result<>&& result, sdbus::UnixFd process) override;
     void AddKernel(sdbus::Result<>&& result, std::string kernel) override;
     void RemoveKernel(sdbus::Result<>&& result, std::string kernel) override;
     void Deactivate(sdbus::Result<>&& result) override;

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/membership.hpp"
+#include "dbus/named_process.hpp"
 #include "dbus/operation.hpp"
 #include "dbus/paths.hpp"
 
@@ -22,6 +23,12 @@ class EnvironmentSearch : public Operation<EnvironmentSearch, Reply<sdbus::Objec
           calls_(context.calls), pid_(pid) {}
 
     void start() {
+        whenPidIsOurs(calls_, processes_, reply_, pid_,
+                      [self = shared_from_this()] { self->search(); });
+    }
+
+  private:
+    void search() {
         // A root process is identified by its pidfd.
         const auto root = processes_.pinned(pid_);
         if (const core::Environment* own = root ? ledger_.environmentOfRoot(*root) : nullptr) {
@@ -32,7 +39,6 @@ class EnvironmentSearch : public Operation<EnvironmentSearch, Reply<sdbus::Objec
         processes_.lineage(pid_, caller().uid, later(&EnvironmentSearch::lookUp));
     }
 
-  private:
     void lookUp(const core::ProcessRead<core::Lineage>& read) {
         const core::Lineage& lineage = read.get();
         facts_ = lineage.facts;

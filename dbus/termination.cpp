@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/membership.hpp"
+#include "dbus/named_process.hpp"
 #include "dbus/observation.hpp"
 #include "dbus/operation.hpp"
 
@@ -67,9 +68,16 @@ class Termination : public Operation<Termination, Reply<>> {
         : Operation(reply), ledger_(context.sharing.ledger), machine_(context.machine),
           terminator_(context.policing.terminator), calls_(context.calls), pid_(pid) {}
 
-    void start() { withObservation(machine_.observer, calls_, reply_, later(&Termination::judge)); }
+    void start() {
+        whenPidIsOurs(calls_, machine_.processes, reply_, pid_,
+                      [self = shared_from_this()] { self->observe(); });
+    }
 
   private:
+    void observe() {
+        withObservation(machine_.observer, calls_, reply_, later(&Termination::judge));
+    }
+
     void judge(const core::Observation& observation) {
         const core::ComputeProcess& process = findComputeProcess(observation, pid_);
         requireUnprotected(process);

@@ -112,6 +112,8 @@ inline constexpr std::array methodTable{
               "add a process to"},
     MethodRow{"dev.genv.Environment", "RemoveProcess", Requirement::ManageEnvironment,
               "remove a process from"},
+    MethodRow{"dev.genv.Environment", "RemoveProcessByPIDFD", Requirement::ManageEnvironment,
+              "remove a process from"},
     MethodRow{"dev.genv.Environment", "AddKernel", Requirement::ManageEnvironment,
               "add a kernel to"},
     MethodRow{"dev.genv.Environment", "RemoveKernel", Requirement::ManageEnvironment,

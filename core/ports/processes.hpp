@@ -79,6 +79,7 @@ class Processes {
     using PinAnswer = std::function<void(const ProcessRead<PinnedProcess>&)>;
     using LineageAnswer = std::function<void(const ProcessRead<Lineage>&)>;
     using LoginAnswer = std::function<void(const ProcessRead<std::optional<Uid>>&)>;
+    using NumbersAnswer = std::function<void(const ProcessRead<bool>&)>;
     using CgroupAnswer = std::function<void(const ProcessRead<std::optional<SlurmCgroup>>&)>;
 
     virtual ~Processes() = default;
@@ -93,9 +94,18 @@ class Processes {
     /// is reported through onExit() once the pin exists, never before the reply.
     virtual void pin(Pid pid, Uid requester, PinAnswer answer) = 0;
 
-    /// Pins the process of a descriptor from pidfd_open(2); the caller keeps the descriptor. Throws
-    /// Error(InvalidArgs) for any other descriptor, including one of a thread.
+    /// Returns the PID of the process of a descriptor from pidfd_open(2), in the PID namespace of
+    /// the service. Throws Error(InvalidArgs) for any other descriptor, including one of a thread
+    /// or of a process outside this namespace, and Error(NoSuchProcess) if it has exited.
+    [[nodiscard]] virtual Pid pidOf(int pidfd) const = 0;
+
+    /// Pins the process of a descriptor; the caller keeps the descriptor. Throws the errors of
+    /// pidOf().
     virtual void pinDescriptor(int pidfd, Uid requester, PinAnswer answer) = 0;
+
+    /// Returns whether a process uses the PIDs of the service: whether it is in the same PID
+    /// namespace. A process never changes its own. The errors are those of pin().
+    virtual void usesSamePids(Pid pid, Uid requester, NumbersAnswer answer) = 0;
 
     /// Pins previously known processes, in the same order; null for each that is gone. A process
     /// that cannot be read immediately is assumed to be the expected one and verified later: if it

@@ -351,6 +351,10 @@ std::optional<std::uint64_t> Bus::unsent() const {
     return sd_bus_get_n_queued_write(bus_, &messages) < 0 ? std::nullopt : std::optional(messages);
 }
 
+bool Bus::sendsDescriptors() const {
+    return sd_bus_can_send(bus_, SD_BUS_TYPE_UNIX_FD) > 0;
+}
+
 void Bus::allowInteraction(bool allow) const {
     require(sd_bus_set_allow_interactive_authorization(bus_, allow ? 1 : 0),
             "a call cannot allow questions");

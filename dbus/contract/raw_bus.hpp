@@ -270,6 +270,9 @@ class Bus {
     /// Returns the number of messages that wait to be sent; nothing if the connection is gone.
     [[nodiscard]] std::optional<std::uint64_t> unsent() const;
 
+    /// Returns whether messages on this connection can carry descriptors.
+    [[nodiscard]] bool sendsDescriptors() const;
+
     /// Sets whether polkit may prompt for a password because of calls on this connection.
     void allowInteraction(bool allow) const;
 

@@ -126,7 +126,8 @@ std::optional<core::ProcessFacts> readProcess(core::Pid pid) {
     // Ensure that all reads concern one process rather than two that had the same PID.
     if (!before || !uids || !after || before->startTime != after->startTime)
         return std::nullopt;
-    return core::ProcessFacts{{pid, after->startTime}, *uids, after->parent, after->command};
+    return core::ProcessFacts{
+        {pid, after->startTime}, *uids, after->parent, after->command, after->isKernelThread};
 }
 
 ProcLogin readLogin(core::Pid pid) {
@@ -136,6 +137,11 @@ ProcLogin readLogin(core::Pid pid) {
     if (text)
         std::from_chars(text->data(), text->data() + text->size(), uid);
     return {uid == nobody ? std::nullopt : std::optional(uid)};
+}
+
+std::optional<ProcPidNamespace> readPidNamespace(core::Pid pid) {
+    const auto text = readCapped(procPath(pid, "status"), maxStatusSize);
+    return text ? std::optional(ProcPidNamespace{countPidNamespaces(*text) == 1}) : std::nullopt;
 }
 
 std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process) {

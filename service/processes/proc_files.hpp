@@ -33,6 +33,11 @@ struct ProcLogin {
     std::optional<core::Uid> uid;
 };
 
+/// The PID namespace of a process, compared with that of the service.
+struct ProcPidNamespace {
+    bool isServices = false;
+};
+
 /// Reads up to `maxSize` bytes of a file. Returns nothing if the file cannot be read.
 std::optional<std::string> readCapped(const std::string& path, std::size_t maxSize);
 
@@ -66,6 +71,10 @@ ProcArguments readArguments(core::Pid pid);
 
 /// Returns the login user according to the kernel's audit subsystem, if one is set.
 ProcLogin readLogin(core::Pid pid);
+
+/// Returns whether a process is in the PID namespace of this service. Returns nothing if the
+/// process is gone, or, with errno set, if reading failed.
+std::optional<ProcPidNamespace> readPidNamespace(core::Pid pid);
 
 /// Returns the Slurm job that owns the control group of a process, or nothing if it is in none.
 std::optional<core::SlurmCgroup> readSlurmCgroup(core::Pid pid);

@@ -48,6 +48,7 @@ class PacketWriter {
             put(uid);
         put(facts.parent);
         put(facts.command);
+        put(facts.isKernelThread);
     }
     template <typename Value>
     void put(const std::vector<Value>& values) {
@@ -108,6 +109,7 @@ class PacketReader {
             get(*uid);
         get(facts.parent);
         get(facts.command);
+        get(facts.isKernelThread);
     }
     template <typename Value>
     void get(std::vector<Value>& values) {
@@ -164,6 +166,10 @@ void put(PacketWriter& writer, const ProcLogin& login) {
     writer.put(login.uid);
 }
 
+void put(PacketWriter& writer, const ProcPidNamespace& space) {
+    writer.put(space.isServices);
+}
+
 void get(PacketReader& /*reader*/, ProcGone& /*answer*/) {}
 void get(PacketReader& /*reader*/, ProcShortage& /*answer*/) {}
 void get(PacketReader& reader, core::ProcessFacts& facts) {
@@ -186,6 +192,10 @@ void get(PacketReader& reader, ProcArguments& arguments) {
 
 void get(PacketReader& reader, ProcLogin& login) {
     reader.get(login.uid);
+}
+
+void get(PacketReader& reader, ProcPidNamespace& space) {
+    reader.get(space.isServices);
 }
 
 template <std::size_t index = 0>
@@ -223,7 +233,7 @@ std::vector<ProcRequest> decodeProcRequests(std::string_view packet) {
         std::uint32_t part = 0;
         reader.get(request.pid);
         reader.get(part);
-        if (part > static_cast<std::uint32_t>(ProcPart::Login))
+        if (part > static_cast<std::uint32_t>(ProcPart::PidNamespace))
             throw ProcProtocolError("a request is for no known part");
         request.part = static_cast<ProcPart>(part);
     }

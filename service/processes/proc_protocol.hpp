@@ -20,11 +20,12 @@ namespace genv::service {
 
 /// The parts of a process that can be read.
 enum class ProcPart : std::uint32_t {
-    Facts,     ///< its identity, uids and parent
-    Lineage,   ///< its facts and its ancestors
-    Claims,    ///< its claims about itself
-    Arguments, ///< its command line
-    Login,     ///< its login user
+    Facts,        ///< its identity, uids and parent
+    Lineage,      ///< its facts and its ancestors
+    Claims,       ///< its claims about itself
+    Arguments,    ///< its command line
+    Login,        ///< its login user
+    PidNamespace, ///< whether it is in the service's
 };
 
 struct ProcRequest {
@@ -38,7 +39,7 @@ struct ProcGone {};
 struct ProcShortage {};
 
 using ProcAnswer = std::variant<ProcGone, ProcShortage, core::ProcessFacts, core::Lineage,
-                                ProcClaims, ProcArguments, ProcLogin>;
+                                ProcClaims, ProcArguments, ProcLogin, ProcPidNamespace>;
 
 /// The maximum number of requests in a packet, and the maximum size of a packet in bytes.
 inline constexpr std::size_t maxProcRequests = 1024;

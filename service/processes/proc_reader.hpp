@@ -31,8 +31,9 @@ struct ProcHung {};
 struct ProcPostponed {};
 
 /// The result of a request. ProcShortage can also mean that no helper could be started.
-using ProcReading = std::variant<ProcGone, ProcShortage, core::ProcessFacts, core::Lineage,
-                                 ProcClaims, ProcArguments, ProcLogin, ProcHung, ProcPostponed>;
+using ProcReading =
+    std::variant<ProcGone, ProcShortage, core::ProcessFacts, core::Lineage, ProcClaims,
+                 ProcArguments, ProcLogin, ProcPidNamespace, ProcHung, ProcPostponed>;
 
 /// How long hung processes may delay one look at processes, however many calls it takes.
 struct ProcBudget {

@@ -58,6 +58,8 @@ ProcAnswer read(const ProcRequest& request) {
         return answerWith(readClaims(request.pid));
     case ProcPart::Login:
         return readLogin(request.pid);
+    case ProcPart::PidNamespace:
+        return answerWith(readPidNamespace(request.pid));
     case ProcPart::Arguments:
         break;
     }

@@ -10,6 +10,8 @@ namespace genv::service {
 
 namespace {
 
+constexpr std::uint32_t kernelThreadFlag = 0x00200000; // PF_KTHREAD
+
 template <typename Number>
 bool readNumber(std::string_view text, Number& number) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -40,13 +42,17 @@ std::optional<ProcStat> parseStat(std::string_view text) {
     std::string_view rest = text.substr(end + 1);
     ProcStat stat;
     stat.command = text.substr(start + 1, end - start - 1);
+    std::uint32_t flags = 0;
     for (int field = 3; field <= 22; ++field) {
         const std::string_view word = takeWord(rest);
+        if (field == 9 && !readNumber(word, flags))
+            return std::nullopt;
         if (field == 4 && !readNumber(word, stat.parent))
             return std::nullopt;
         if (field == 22 && !readNumber(word, stat.startTime))
             return std::nullopt;
     }
+    stat.isKernelThread = (flags & kernelThreadFlag) != 0;
     return stat;
 }
 
@@ -95,12 +101,25 @@ std::vector<std::string> splitArguments(std::string_view text) {
     return arguments;
 }
 
-int parseDescriptorPid(std::string_view text) {
+std::size_t countPidNamespaces(std::string_view text) {
+    constexpr std::string_view key = "\nNSpid:";
+    const std::size_t line = text.find(key);
+    if (line == std::string_view::npos)
+        return 1;
+    std::string_view rest = text.substr(line + key.size());
+    std::size_t count = 0;
+    while (!takeWord(rest).empty())
+        ++count;
+    return count;
+}
+
+std::optional<int> parseDescriptorPid(std::string_view text) {
     constexpr std::string_view key = "\nPid:\t";
     const std::size_t line = text.find(key);
+    if (line == std::string_view::npos)
+        return std::nullopt;
     int pid = 0;
-    if (line != std::string_view::npos)
-        std::from_chars(text.data() + line + key.size(), text.data() + text.size(), pid);
+    std::from_chars(text.data() + line + key.size(), text.data() + text.size(), pid);
     return pid;
 }
 

@@ -19,9 +19,10 @@ struct ProcStat {
     std::string command;
     core::Pid parent = 0;
     std::uint64_t startTime = 0; ///< clock ticks since boot
+    bool isKernelThread = false;
 };
 
-/// Parses fields 2, 4 and 22 of proc_pid_stat(5).
+/// Parses fields 2, 4, 9 and 22 of proc_pid_stat(5).
 std::optional<ProcStat> parseStat(std::string_view text);
 
 /// Parses "Uid:" of proc_pid_status(5).
@@ -36,8 +37,13 @@ std::optional<core::EnvironmentHint> parseEnvironmentHint(std::string_view text)
 /// Returns the arguments in proc_pid_cmdline(5).
 std::vector<std::string> splitArguments(std::string_view text);
 
-/// Parses "Pid:" in the fdinfo of a descriptor from pidfd_open(2). Returns 0 for any other kind of
-/// descriptor, and a negative number if the process has exited.
-int parseDescriptorPid(std::string_view text);
+/// Parses "NSpid:" of proc_pid_status(5): the number of PID namespaces from that of /proc down to
+/// that of the process. Returns 1 if the kernel has no PID namespaces.
+std::size_t countPidNamespaces(std::string_view text);
+
+/// Parses "Pid:" in the fdinfo of a descriptor from pidfd_open(2). Returns nothing for any other
+/// kind of descriptor, 0 for a process outside the PID namespace of /proc, and a negative number if
+/// the process has exited.
+std::optional<int> parseDescriptorPid(std::string_view text);
 
 } // namespace genv::service

@@ -85,6 +85,14 @@ core::ProcessRead<std::optional<core::Uid>> loginOf(const core::ProcessRead<Proc
     }
 }
 
+core::ProcessRead<bool> numberingOf(const core::ProcessRead<ProcPidNamespace>& space) {
+    try {
+        return space.get().isServices;
+    } catch (const core::Error& error) {
+        return error;
+    }
+}
+
 } // namespace
 
 ProcessTable::ProcessTable(ProcAccess access, Worker::Post post, Ancestry ancestry)
@@ -139,7 +147,7 @@ core::ProcessRead<core::PinnedProcess> ProcessTable::pinnedBy(Pidfd& held,
     }
 }
 
-void ProcessTable::pinDescriptor(int pidfd, core::Uid requester, PinAnswer answer) {
+core::Pid ProcessTable::pidOf(int pidfd) const {
     errno = 0;
     // This file belongs to the service, so no other process can delay the read.
     const auto text = readCapped(fmt::format("/proc/self/fdinfo/{}", pidfd), 4096);
@@ -147,22 +155,31 @@ void ProcessTable::pinDescriptor(int pidfd, core::Uid requester, PinAnswer answe
         core::fail(core::ErrorCode::LimitsExceeded,
                    "the service has no room left to look at a descriptor: {}; try again later",
                    std::generic_category().message(errno));
-    const int pid = text ? parseDescriptorPid(*text) : 0;
-    if (pid == 0)
+    const auto pid = text ? parseDescriptorPid(*text) : std::nullopt;
+    if (!pid)
         core::fail(core::ErrorCode::InvalidArgs,
                    "invalid descriptor: expected one of a process (pidfd_open)");
+    if (*pid == 0)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "the process of the descriptor is in another PID namespace, outside the "
+                   "service's");
     // The descriptor of a thread hangs up when the thread ends, which says nothing about the
     // process.
     if ((::fcntl(pidfd, F_GETFL) & threadFlag) != 0)
         core::fail(core::ErrorCode::InvalidArgs,
                    "invalid descriptor of a thread: expected one of a process (pidfd_open "
                    "without PIDFD_THREAD)");
-    if (pid < 0)
+    if (*pid < 0)
         core::fail(core::ErrorCode::NoSuchProcess, "the process of the descriptor has exited");
+    return static_cast<core::Pid>(*pid);
+}
+
+void ProcessTable::pinDescriptor(int pidfd, core::Uid requester, PinAnswer answer) {
+    const core::Pid pid = pidOf(pidfd);
     core::Descriptor own(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
     if (own.get() < 0)
-        failForShortage(static_cast<core::Pid>(pid), errno);
-    pin({std::move(own), static_cast<core::Pid>(pid)}, requester, std::move(answer));
+        failForShortage(pid, errno);
+    pin({std::move(own), pid}, requester, std::move(answer));
 }
 
 std::vector<std::shared_ptr<const core::ProcessPin>>
@@ -225,6 +242,13 @@ void ProcessTable::loginUser(core::Pid pid, core::Uid requester, LoginAnswer ans
     read({pid, ProcPart::Login}, requester,
          [pid, answer = std::move(answer)](const ProcReading& reading) {
              answer(loginOf(valueOf<ProcLogin>(reading, pid)));
+         });
+}
+
+void ProcessTable::usesSamePids(core::Pid pid, core::Uid requester, NumbersAnswer answer) {
+    read({pid, ProcPart::PidNamespace}, requester,
+         [pid, answer = std::move(answer)](const ProcReading& reading) {
+             answer(numberingOf(valueOf<ProcPidNamespace>(reading, pid)));
          });
 }
 

@@ -33,6 +33,7 @@ class ProcessTable : public core::Processes {
 
     std::shared_ptr<const core::ProcessHandle> hold(core::Pid pid) override;
     void pin(core::Pid pid, core::Uid requester, PinAnswer answer) override;
+    [[nodiscard]] core::Pid pidOf(int pidfd) const override;
     void pinDescriptor(int pidfd, core::Uid requester, PinAnswer answer) override;
     std::vector<std::shared_ptr<const core::ProcessPin>>
     findAgain(const std::vector<core::ProcessIdentity>& processes) override;
@@ -40,6 +41,7 @@ class ProcessTable : public core::Processes {
     void lineage(core::Pid pid, core::Uid requester, LineageAnswer answer) override;
     void slurmCgroup(core::Pid pid, core::Uid requester, CgroupAnswer answer) override;
     void loginUser(core::Pid pid, core::Uid requester, LoginAnswer answer) override;
+    void usesSamePids(core::Pid pid, core::Uid requester, NumbersAnswer answer) override;
     void onExit(std::function<void(const core::ProcessIdentity&)> listener) override;
 
     /// Returns the descriptor for the loop to watch. Call dispatch() when it is readable.

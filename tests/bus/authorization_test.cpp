@@ -3,6 +3,8 @@
 // a polkit rule allows. The list of methods is checked against introspection, so no method can be
 // forgotten.
 #include "core/caps.hpp"
+#include "core/descriptor.hpp"
+#include "core/glibc_pidfd.hpp"
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/monitor.hpp"
 #include "tests/bus/support/queue.hpp"
@@ -128,6 +130,11 @@ const std::vector<Row>& matrix() {
         {environmentInterface, "RemoveProcess", owners,
          [](Client& client, const Scene& scene) {
              return client.environment(scene.id, "RemoveProcess", "u", scene.second);
+         }},
+        {environmentInterface, "RemoveProcessByPIDFD", owners,
+         [](Client& client, const Scene& scene) {
+             const core::Descriptor process(::pidfd_open(static_cast<pid_t>(scene.second), 0));
+             return client.environment(scene.id, "RemoveProcessByPIDFD", "h", process.get());
          }},
         // There is no such kernel. Only callers who may add one get this error.
         {environmentInterface, "AddKernel", owners,

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +67,9 @@ class FakeProcesses : public core::Processes {
     }
     bool slow = false;
     std::map<core::Pid, core::ErrorCode> unreadable; ///< cannot be pinned, with this error
+    [[nodiscard]] core::Pid pidOf(int /*pidfd*/) const override {
+        core::fail(core::ErrorCode::InvalidArgs, "no descriptors here");
+    }
     void pinDescriptor(int /*pidfd*/, core::Uid /*asker*/, PinAnswer /*answer*/) override {
         core::fail(core::ErrorCode::InvalidArgs, "no descriptors here");
     }
@@ -83,7 +87,13 @@ class FakeProcesses : public core::Processes {
         answer(found == logins.end() ? std::nullopt : std::optional(found->second));
     }
     std::map<core::Pid, core::Uid>
-        logins; ///< the user who logged in, by the process of the session
+        logins;                    ///< the user who logged in, by the process of the session
+    std::set<core::Pid> contained; ///< in other PID namespaces
+    void usesSamePids(core::Pid pid, core::Uid /*asker*/, NumbersAnswer answer) override {
+        ++numberings;
+        answer(!contained.contains(pid));
+    }
+    int numberings = 0; ///< how often that was asked
     [[nodiscard]] std::optional<core::ProcessIdentity> pinned(core::Pid /*pid*/) const override {
         return std::nullopt;
     }

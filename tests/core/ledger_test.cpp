@@ -48,6 +48,13 @@ TEST_F(Ledger, KeepsAProcessInOneEnvironment) {
     EXPECT_EQ(ledger.get("10").processes.size(), 1U) << "adding it again has no effect";
 }
 
+TEST_F(Ledger, TakesNoKernelThreadWhoeverAsks) {
+    processes.add(9, root)->facts.isKernelThread = true;
+    processes.add(10, root);
+    EXPECT_EQ(codeOf([&] { core::adopt(processes.pin(9), root, root); }), ErrorCode::InvalidArgs);
+    EXPECT_EQ(core::adopt(processes.pin(10), root, root).identity.pid, 10U);
+}
+
 TEST_F(Ledger, EndsWithItsLastProcessAndFreesTheDevicesAtOnce) {
     haveGpus(1);
     activate("10", alice);

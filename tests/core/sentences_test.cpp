@@ -96,6 +96,12 @@ TEST(Sentences, SayHowMuchOfAShareIsUsed) {
               "GPU 0 is now shared with bob (environment 20)");
     EXPECT_EQ(core::describeLingering({0}, {12}),
               "its last shell is gone, and process 12 still uses GPU 0");
+    EXPECT_EQ(core::describeKept("20", {0}, {12}),
+              "it keeps GPU 0, which process 12 still uses; \"genvctl deactivate --id 20 --kill\" "
+              "ends it");
+    EXPECT_EQ(core::describeKept("20", {0, 1}, {12, 13}),
+              "it keeps GPUs 0,1, which processes 12, 13 still use; \"genvctl deactivate --id 20 "
+              "--kill\" ends them");
 }
 
 TEST(Sentences, SayWhatTheKernelRefusedAndHowToGetIt) {

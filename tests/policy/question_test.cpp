@@ -100,8 +100,9 @@ TEST(Question, AboutDevicesOfAnothersEnvironmentIsOfOthers) {
 }
 
 TEST(Question, TellsOnesOwnFromAnothers) {
-    for (const char* member : {"Detach", "Configure", "AddProcess", "RemoveProcess", "AddKernel",
-                               "RemoveKernel", "Deactivate", "Lock"}) {
+    for (const char* member :
+         {"Detach", "Configure", "AddProcess", "RemoveProcess", "RemoveProcessByPIDFD", "AddKernel",
+          "RemoveKernel", "Deactivate", "Lock"}) {
         EXPECT_EQ(actionFor("dev.genv.Environment", member, environmentOf(alice)),
                   Action::ManageOwn)
             << member;

@@ -44,6 +44,34 @@ TEST(EnvironmentHint, MayLackTheStamp) {
         unstamped);
 }
 
+// PF_KTHREAD is bit 21 of field 9. kthreadd and a worker of the kernel have it, PID 1 does not.
+TEST(ProcStat, KnowsKernelThreadsByTheirFlag) {
+    const auto isKernelThread = [](const char* text) {
+        return service::parseStat(text).value().isKernelThread;
+    };
+    EXPECT_TRUE(isKernelThread("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 5 0"));
+    EXPECT_TRUE(
+        isKernelThread("9 (kworker/0:1H-ev) I 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 0 -20 1 0 5 0"));
+    EXPECT_FALSE(isKernelThread("1 (systemd) S 0 1 1 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 5 0"));
+    EXPECT_FALSE(isKernelThread("9 (x) S 2 1) S 1 1 1 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 5 0"))
+        << "whatever a process calls itself";
+    EXPECT_FALSE(service::parseStat("1 (systemd) S 0 1 1 0 -1 x 0 0 0 0 0 0 0 0 20 0 1 0 5 0"));
+}
+
+TEST(ProcStatus, CountsThePidNamespacesOfAProcess) {
+    EXPECT_EQ(service::countPidNamespaces("Name:\tsh\nNSpid:\t4242\nNSpgid:\t1\n"), 1U);
+    EXPECT_EQ(service::countPidNamespaces("Name:\tsh\nNSpid:\t4242\t7\n"), 2U);
+    EXPECT_EQ(service::countPidNamespaces("Name:\tsh\nNSpid:\t4242\t7\t1\nNSpgid:\t1\n"), 3U);
+    EXPECT_EQ(service::countPidNamespaces("Name:\tsh\nPid:\t4242\n"), 1U) << "an old kernel";
+}
+
+TEST(PidfdInformation, TellsAPidFromAnotherNamespaceAndFromAnotherKindOfDescriptor) {
+    EXPECT_EQ(service::parseDescriptorPid("pos:\t0\nPid:\t42\nNSpid:\t42\n"), 42);
+    EXPECT_EQ(service::parseDescriptorPid("pos:\t0\nPid:\t0\nNSpid:\t0\n"), 0);
+    EXPECT_EQ(service::parseDescriptorPid("pos:\t0\nPid:\t-1\n"), -1);
+    EXPECT_EQ(service::parseDescriptorPid("pos:\t0\nflags:\t02\n"), std::nullopt);
+}
+
 TEST(EnvironmentHint, IsNoneWithoutAnIdOrWithWhatIsNoStamp) {
     EXPECT_EQ(parseEnvironmentHint(""), std::nullopt);
     EXPECT_EQ(parseEnvironmentHint(variables({"GENV_ENVIRONMENT_CREATED=7"})), std::nullopt);
