@@ -3,6 +3,10 @@
 
 #include "service/journal/subjects.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace genv::service::journal {
 
 namespace {
@@ -13,6 +17,30 @@ bool isForbidden(core::ErrorCode code) {
     return code == core::ErrorCode::AccessDenied ||
            code == core::ErrorCode::InteractiveAuthorizationRequired ||
            code == core::ErrorCode::QuotaExceeded || code == core::ErrorCode::LimitsExceeded;
+}
+
+// The methods that take something away. If it is gone already, the caller has what it asked for.
+constexpr std::array removals{std::string_view("RemoveProcess"), std::string_view("RemoveKernel"),
+                              std::string_view("RemoveProcessByPIDFD"),
+                              std::string_view("TerminateProcess"), std::string_view("CancelWait")};
+
+// Returns whether the error answers the call: the object of the call does not exist. Programs ask
+// this regularly, for example whether their process is in an environment.
+bool isAnswer(const policy::MethodRow& method, core::ErrorCode code) {
+    const bool reads = method.requirement == policy::Requirement::Free ||
+                       method.requirement == policy::Requirement::ReadHistory;
+    switch (code) {
+    case core::ErrorCode::NoSuchEnvironment:
+    case core::ErrorCode::NoSuchProcess:
+    case core::ErrorCode::NoSuchDevice:
+    case core::ErrorCode::NoSuchWait:
+    case core::ErrorCode::NotAttached:
+        return reads || std::ranges::find(removals, method.member) != removals.end();
+    case core::ErrorCode::NotSupported:
+        return reads;
+    default:
+        return false;
+    }
 }
 
 std::string sender(const dbus::Refusal& refusal) {
@@ -37,7 +65,7 @@ RefusalLog::~RefusalLog() {
 }
 
 void RefusalLog::refused(const dbus::Refusal& refusal) {
-    if (isOneTooMany(refusal.caller))
+    if (isAnswer(refusal.method, refusal.code) || isOneTooMany(refusal.caller))
         return;
     if (refusal.code == core::ErrorCode::InteractiveAuthorizationRequired) {
         hold(refusal);

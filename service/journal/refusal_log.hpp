@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Logs refused calls: missing permissions as journal records, other errors as lines of the log. The
-// number of entries that one user causes per minute is limited, and the log reports how many were
-// omitted. If authentication would allow a call, clients repeat it with interaction allowed. In
-// this case, only the result of the repeated call is logged, or the refusal if the client does not
-// repeat it.
+// Logs refused calls: missing permissions as journal records, other errors as lines of the log. An
+// error that merely answers the call, such as that a process is in no environment, is not logged.
+// The number of entries that one user causes per minute is limited, and the log reports how many
+// were omitted. If authentication would allow a call, clients repeat it with interaction allowed.
+// In this case, only the result of the repeated call is logged, or the refusal if the client does
+// not repeat it.
 #pragma once
 
 #include "core/ledger.hpp"

@@ -205,6 +205,41 @@ TEST_F(JournalRefusals, AreRecordsWhereSomebodyWasNotAllowed) {
                                    "refused dev.genv.Manager.Enforce from :1.5: some.Error: why"}));
 }
 
+// genvctl asks for the environment of its process each time that it starts one.
+TEST_F(JournalRefusals, AreNoAnswersToQuestions) {
+    using core::ErrorCode;
+    const auto answer = [this](const char* interface, const char* member, ErrorCode code) {
+        refusals.refused({policy::rowOf(interface, member),
+                          ":1.5",
+                          alice,
+                          code,
+                          "some.Error",
+                          "why",
+                          {},
+                          std::nullopt});
+    };
+    const std::pair<const char*, ErrorCode> questions[] = {
+        {"GetEnvironmentByPID", ErrorCode::NoSuchEnvironment},
+        {"GetEnvironmentByPID", ErrorCode::NoSuchProcess},
+        {"GetEnvironment", ErrorCode::NoSuchEnvironment},
+        {"GetDevice", ErrorCode::NoSuchDevice},
+        {"ListEvents", ErrorCode::NotSupported},
+        {"ListRefusedOpens", ErrorCode::NotSupported},
+        {"TerminateProcess", ErrorCode::NoSuchProcess},
+        {"CancelWait", ErrorCode::NoSuchWait}};
+    for (const auto& [member, code] : questions)
+        answer("dev.genv.Manager", member, code);
+    for (const char* member : {"RemoveProcess", "RemoveKernel", "RemoveProcessByPIDFD"})
+        answer("dev.genv.Environment", member, ErrorCode::NoSuchProcess);
+    EXPECT_TRUE(log.lines.empty()) << log.lines.front();
+    EXPECT_TRUE(sink.records.empty());
+
+    answer("dev.genv.Manager", "GetEnvironmentByPID", ErrorCode::Timeout);
+    answer("dev.genv.Manager", "GetEnvironmentByPID", ErrorCode::InvalidArgs);
+    answer("dev.genv.Environment", "Lock", ErrorCode::NotAttached);
+    EXPECT_EQ(log.lines.size(), 3U);
+}
+
 TEST_F(JournalRefusals, NameWhatTheyAreAboutWhereThatIsKnown) {
     haveGpus(2);
     activate("20", bob);
