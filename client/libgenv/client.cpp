@@ -6,8 +6,11 @@
 #include "client/libgenv/client_implementation.hpp"
 #include "client/libgenv/conversions.hpp"
 #include "client/libgenv/option_values.hpp"
+#include "client/libgenv/process_arguments.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
+
+#include <unistd.h>
 
 #include <chrono>
 
@@ -45,7 +48,9 @@ std::string Client::activate(const ActivateOptions& options) {
     if (options.waits())
         return *activate(options, Waiting{});
     return implementation_->onManager(ReplyTimeout::Endless, [&](client::ManagerProxy& manager) {
-        return std::get<0>(manager.Activate(client::toDictionary(options)));
+        client::Dictionary arguments = client::toDictionary(options);
+        client::namePrecisely(implementation_->connection(), arguments);
+        return std::get<0>(manager.Activate(arguments));
     });
 }
 
@@ -75,14 +80,28 @@ void Client::extend(const std::string& id, std::chrono::seconds lifetime) {
 }
 
 void Client::addProcess(const std::string& id, std::uint32_t pid) {
+    client::Connection& connection = implementation_->connection();
     implementation_->onEnvironment(ReplyTimeout::Endless, id, [&](sdbus::IProxy& proxy) {
-        client::EnvironmentProxy(proxy).AddProcess(pid);
+        const bool isSelf = pid == static_cast<std::uint32_t>(::getpid());
+        client::EnvironmentProxy(proxy).AddProcess(isSelf ? client::ownPid(connection) : pid);
     });
 }
 
 void Client::removeProcess(const std::string& id, std::uint32_t pid) {
+    client::Connection& connection = implementation_->connection();
     implementation_->onEnvironment(ReplyTimeout::Endless, id, [&](sdbus::IProxy& proxy) {
-        client::EnvironmentProxy(proxy).RemoveProcess(pid);
+        client::EnvironmentProxy environment(proxy);
+        if (const auto process = client::pidfdFor(connection, pid)) {
+            try {
+                environment.RemoveProcessByPIDFD(*process);
+                return;
+            } catch (const sdbus::Error& error) {
+                // An earlier version of the service does not have this method.
+                if (error.getName() != "org.freedesktop.DBus.Error.UnknownMethod")
+                    throw;
+            }
+        }
+        environment.RemoveProcess(pid);
     });
 }
 

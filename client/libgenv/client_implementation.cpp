@@ -4,6 +4,7 @@
 #include "client/libgenv/option_values.hpp"
 
 #include <algorithm>
+#include <exception>
 
 namespace genv {
 
@@ -20,19 +21,20 @@ client::Properties client::allProperties(sdbus::IProxy& proxy, const char* inter
 client::ManagedObjects Client::Implementation::managedObjects(client::StartsService starts) {
     const auto get = [&] {
         sdbus::MethodCall message = dbus::compat::makeCall(
-            *managerObject_, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
+            managerObject(), "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
         if (starts == client::StartsService::No)
             client::Connection::startNoService(message);
-        return client::readManagedObjects(managerObject_->callMethod(message));
+        return client::readManagedObjects(managerObject().callMethod(message));
     };
-    return starts == client::StartsService::No ? connection_.call(ReplyTimeout::Usual, get)
-                                               : connection_.callService(ReplyTimeout::Usual, get);
+    return starts == client::StartsService::No ? connection().call(ReplyTimeout::Usual, get)
+                                               : connection().callService(ReplyTimeout::Usual, get);
 }
 
 void Client::Implementation::listenForNotices(std::uint32_t uid) {
-    connection_.call(ReplyTimeout::Usual, [&] {
+    noticesFor_ = uid;
+    connection().call(ReplyTimeout::Usual, [&] {
         noticeSubscription_ = std::make_unique<client::RareServiceSignals>(
-            connection_,
+            connection(),
             std::string("interface='") + client::ManagerProxy::INTERFACE_NAME + "',member='Notice'",
             [this, uid](sdbus::Message& signal) {
                 auto [to, notice] = client::toNotice(signal);
@@ -44,28 +46,28 @@ void Client::Implementation::listenForNotices(std::uint32_t uid) {
 
 void Client::Implementation::listenForEvents(client::OwnerNames names) {
     const auto listen = [&] {
-        events_ = std::make_unique<client::EventStream>(connection_, manager_, names);
+        events_ = std::make_unique<client::EventStream>(connection(), names);
     };
     if (names == client::OwnerNames::Wanted)
-        connection_.callService(ReplyTimeout::Usual, listen);
+        connection().callService(ReplyTimeout::Usual, listen);
     else
-        connection_.call(ReplyTimeout::Usual, listen);
+        connection().call(ReplyTimeout::Usual, listen);
 }
 
 bool Client::Implementation::serviceIsThere() {
     if (!events_)
         throw Error(contract::error::failed,
                     "not listening for events: call listenForEvents() first");
-    return connection_.call(ReplyTimeout::Usual, [&] {
-        connection_.handleArrived();
+    return connection().call(ReplyTimeout::Usual, [&] {
+        connection().handleArrived();
         return events_->serviceIsThere();
     });
 }
 
 bool Client::Implementation::serviceIsInstalled() {
     std::vector<std::string> names;
-    connection_.call(ReplyTimeout::Usual, [&] {
-        const auto driver = connection_.proxy(contract::busDriver, contract::busDriverPath);
+    connection().call(ReplyTimeout::Usual, [&] {
+        const auto driver = connection().proxy(contract::busDriver, contract::busDriverPath);
         driver->callMethod("ListActivatableNames")
             .onInterface(contract::busDriver)
             .storeResultsTo(names);
@@ -86,39 +88,86 @@ std::optional<Event> Client::Implementation::nextEvent(int stopDescriptor) {
     if (!events_)
         throw Error(contract::error::failed,
                     "not listening for events: call listenForEvents() first");
-    return connection_.call(ReplyTimeout::Usual, [&] { return events_->next(stopDescriptor); });
+    return connection().call(ReplyTimeout::Usual, [&] { return events_->next(stopDescriptor); });
 }
 
-bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingCall::Send& send) {
-    const bool answered = client::WaitingCall(connection_, waiting).run(send);
+Client::Implementation::Manager& Client::Implementation::manager() {
+    if (!manager_ || manager_->service != connection().service())
+        manager_ = std::make_unique<Manager>(connection(), connection().service());
+    return *manager_;
+}
+
+bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingCall::Send& send,
+                                  std::optional<std::chrono::seconds> timeout) {
+    using client::WaitingCall;
+    // Disconnecting cancels a wait. A subscription that must not lose a signal keeps its
+    // connection.
+    const bool apart = events_ != nullptr || repeatedEnforcement_ != nullptr;
+    const auto uses = apart ? WaitingCall::Uses::OwnConnection : WaitingCall::Uses::SameConnection;
+    bool answered = false;
+    bool isPending = false;
+    std::exception_ptr failure;
+    {
+        WaitingCall call(connection(), waiting, uses, timeout);
+        try {
+            answered = call.run(send);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        isPending = call.isPending();
+    }
+    if (isPending && !apart)
+        disconnect();
+    if (failure)
+        std::rethrow_exception(failure);
     // The service sent its notices before it replied on the other connection. They arrive on this
     // connection before the reply to this Ping.
-    connection_.call(ReplyTimeout::Usual, [&] {
-        managerObject_->callMethod("Ping").onInterface("org.freedesktop.DBus.Peer");
-    });
+    if (apart)
+        connection().callService(ReplyTimeout::Usual, [&] {
+            managerObject().callMethod("Ping").onInterface("org.freedesktop.DBus.Peer");
+        });
     return answered;
+}
+
+void Client::Implementation::disconnect() {
+    interactive_ = connection_->allowsInteraction();
+    address_ = connection_->address();
+    hasNotices_ = noticeSubscription_ != nullptr;
+    noticeSubscription_.reset();
+    manager_.reset();
+    connection_.reset();
+}
+
+// Opens another connection like the one that was closed.
+void Client::Implementation::reconnect() {
+    connection_ = std::make_unique<client::Connection>(address_);
+    if (interactive_)
+        connection_->call(ReplyTimeout::Usual, [&] { connection_->allowInteraction(true); });
+    if (hasNotices_)
+        listenForNotices(noticesFor_);
 }
 
 std::vector<Notice> Client::Implementation::takeNotices() {
     // The service sends notices before it replies, and the bus keeps the order. All notices caused
     // by earlier calls have therefore arrived.
-    connection_.call(ReplyTimeout::Usual, [&] { connection_.handleArrived(); });
+    connection().call(ReplyTimeout::Usual, [&] { connection().handleArrived(); });
     return std::exchange(notices_, {});
 }
 
 std::optional<Notice> Client::Implementation::nextNotice(int stopDescriptor) {
+    connection(); // subscribes again after a wait was cancelled
     if (!noticeSubscription_)
         throw Error(contract::error::failed,
                     "not listening for notices: call listenForNotices() first");
-    return connection_.call(ReplyTimeout::Usual, [&]() -> std::optional<Notice> {
+    return connection().call(ReplyTimeout::Usual, [&]() -> std::optional<Notice> {
         for (;;) {
-            connection_.handleArrived();
+            connection().handleArrived();
             if (!notices_.empty()) {
                 Notice notice = std::move(notices_.front());
                 notices_.erase(notices_.begin());
                 return notice;
             }
-            if (!connection_.waitForArrival(stopDescriptor))
+            if (!connection().waitForArrival(stopDescriptor))
                 return std::nullopt;
         }
     });
@@ -130,8 +179,8 @@ Client::Implementation::enforceRepeatedly(const EnforceOptions& options,
     client::Dictionary dictionary = options.values().arguments;
     dictionary.emplace("interval", sdbus::Variant(static_cast<std::uint64_t>(interval.count())));
     repeatedEnforcement_.reset();
-    return connection_.callService(ReplyTimeout::Endless, [&] {
-        auto enforcement = std::make_unique<client::RepeatedEnforcement>(connection_);
+    return connection().callService(ReplyTimeout::Endless, [&] {
+        auto enforcement = std::make_unique<client::RepeatedEnforcement>(connection());
         auto actions = client::toActions(enforcement->begin(dictionary));
         repeatedEnforcement_ = std::move(enforcement);
         return actions;
@@ -142,13 +191,13 @@ std::optional<std::vector<EnforcementAction>>
 Client::Implementation::nextEnforcement(int stopDescriptor) {
     if (!repeatedEnforcement_)
         throw Error(contract::error::failed, "no repeated enforcement is running");
-    return connection_.call(ReplyTimeout::Usual,
-                            [&]() -> std::optional<std::vector<EnforcementAction>> {
-                                const auto actions = repeatedEnforcement_->next(stopDescriptor);
-                                if (!actions)
-                                    return std::nullopt;
-                                return client::toActions(*actions);
-                            });
+    return connection().call(ReplyTimeout::Usual,
+                             [&]() -> std::optional<std::vector<EnforcementAction>> {
+                                 const auto actions = repeatedEnforcement_->next(stopDescriptor);
+                                 if (!actions)
+                                     return std::nullopt;
+                                 return client::toActions(*actions);
+                             });
 }
 
 } // namespace genv

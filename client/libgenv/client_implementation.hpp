@@ -25,21 +25,22 @@ namespace genv {
 class [[gnu::visibility("hidden")]] Client::Implementation {
   public:
     explicit Implementation(client::BusAddress address = {})
-        : connection_(std::move(address)),
-          managerObject_(connection_.proxy(dbus::contract::managerPath)),
-          manager_(*managerObject_) {}
+        : connection_(std::make_unique<client::Connection>(std::move(address))) {}
 
+    /// Returns the connection. Opens another one after a wait was cancelled.
     client::Connection& connection() {
-        return connection_;
+        if (!connection_)
+            reconnect();
+        return *connection_;
     }
     sdbus::IProxy& managerObject() {
-        return *managerObject_;
+        return *manager().object;
     }
 
     /// Runs a call on the manager object.
     template <typename Call>
     auto onManager(client::ReplyTimeout timeout, Call && call) {
-        return connection_.callService(timeout, [&] { return call(manager_); });
+        return connection().callService(timeout, [&] { return call(manager().proxy); });
     }
 
     /// Runs a call on an environment by its path, without checking first that it exists.
@@ -69,7 +70,9 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     std::vector<EnforcementAction> enforceRepeatedly(const EnforceOptions& options,
                                                      std::chrono::seconds interval);
     std::optional<std::vector<EnforcementAction>> nextEnforcement(int stopDescriptor);
-    bool wait(const Waiting& waiting, const client::WaitingCall::Send& send);
+    /// Makes a call that waits for at most `timeout` on this side.
+    bool wait(const Waiting& waiting, const client::WaitingCall::Send& send,
+              std::optional<std::chrono::seconds> timeout = {});
     void listenForEvents(client::OwnerNames names);
     bool serviceIsThere();
     bool serviceIsInstalled();
@@ -84,12 +87,27 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     }
 
   private:
+    /// The manager object of one service.
+    struct Manager {
+        Manager(client::Connection& connection, std::string name)
+            : service(std::move(name)),
+              object(connection.proxy(service, dbus::contract::managerPath)), proxy(*object) {}
+
+        const std::string service; ///< the bus name to which calls are sent
+        const std::unique_ptr<sdbus::IProxy> object;
+        client::ManagerProxy proxy;
+    };
+
+    Manager& manager();
+    void disconnect();
+    void reconnect();
+
     template <typename Call>
     auto onObject(const std::string& path, const char* missingName, const std::string& missingText,
                   client::ReplyTimeout timeout, Call&& call) {
         return aboutObject(missingName, missingText, [&] {
-            return connection_.callService(timeout, [&] {
-                const auto proxy = connection_.proxy(path);
+            return connection().callService(timeout, [&] {
+                const auto proxy = connection().proxy(path);
                 return std::forward<Call>(call)(*proxy);
             });
         });
@@ -107,10 +125,14 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
         }
     }
 
-    client::Connection connection_;
-    std::unique_ptr<sdbus::IProxy> managerObject_;
-    client::ManagerProxy manager_;
+    std::unique_ptr<client::Connection> connection_; // everything below uses it
+    std::unique_ptr<Manager> manager_;
     std::vector<Notice> notices_;
+    std::uint32_t noticesFor_ = 0;
+    // The properties of a connection that was closed.
+    client::BusAddress address_;
+    bool interactive_ = false;
+    bool hasNotices_ = false;
     std::unique_ptr<client::RareServiceSignals> noticeSubscription_;
     std::unique_ptr<client::EventStream> events_;
     std::unique_ptr<client::RepeatedEnforcement> repeatedEnforcement_;

@@ -64,13 +64,25 @@ Connection::Connection(BusAddress address) : address_(std::move(address)) {
         bus_ = address_ ? sdbus::createSessionBusConnectionWithAddress(address_())
                         : sdbus::createSystemBusConnection();
     } catch (const sdbus::Error& error) {
+        if (error.getName() == contract::error::limitsExceeded)
+            throw ServiceUnavailable(error.getName(),
+                                     "the system bus accepts no more connections of this user");
         throw ServiceUnavailable(error.getName(),
                                  "the system bus cannot be reached: " + error.getMessage());
     }
 }
 
+const std::string& Connection::service() const noexcept {
+    static const std::string any = contract::busName;
+    return followed_ && !followed_->empty() ? *followed_ : any;
+}
+
 std::unique_ptr<sdbus::IProxy> Connection::proxy(const std::string& path) {
-    return proxy(contract::busName, path);
+    return proxy(service(), path);
+}
+
+bool Connection::sendsDescriptors() {
+    return !address_ && dbus::raw::Bus(*bus_).sendsDescriptors();
 }
 
 std::unique_ptr<sdbus::IProxy> Connection::proxy(const std::string& name, const std::string& path) {
@@ -131,7 +143,11 @@ std::chrono::microseconds Connection::usualTimeout() {
 
 // One check is enough as long as calls are answered.
 void Connection::reachService() {
-    if (hasReachedService_)
+    if (followed_)
+        handleArrived(); // the service may have ended or started meanwhile
+    if (followed_ && followed_->empty())
+        throw ServiceUnavailable("org.freedesktop.DBus.Error.NameHasNoOwner", "it does not run");
+    if (followed_ || hasReachedService_)
         return;
     requireService(*this);
     hasReachedService_ = true;

@@ -51,6 +51,19 @@ class Connection {
     [[nodiscard]] sdbus::Slot addMatch(const std::string& rule,
                                        dbus::compat::MessageHandler handler);
 
+    /// Whether calls can carry descriptors. A bus on another machine cannot: it is reached through
+    /// a pipe.
+    [[nodiscard]] bool sendsDescriptors();
+
+    /// Sends the following calls only to this connection of the service, so that the bus does not
+    /// start another one. If it is empty, the service is not running, and they fail at once.
+    void follow(std::string service) { followed_ = std::move(service); }
+    /// Sends the following calls to whichever service there is, and starts one if necessary.
+    void stopFollowing() { followed_.reset(); }
+    [[nodiscard]] bool isFollowing() const noexcept { return followed_.has_value(); }
+    /// Returns the bus name to which calls are sent.
+    [[nodiscard]] const std::string& service() const noexcept;
+
     /// Makes the call fail if the service is not running, instead of starting it.
     static void startNoService(const sdbus::MethodCall& message);
 
@@ -68,8 +81,8 @@ class Connection {
         }
     }
 
-    /// The same for calls to the service, which is started if it is not running. Throws
-    /// ServiceUnavailable with the reason if it cannot be started.
+    /// The same for calls to the service, which is started if it is not running, unless follow()
+    /// was called. Throws ServiceUnavailable with the reason if there is none.
     template <typename Calls>
     auto callService(ReplyTimeout timeout, Calls&& calls) {
         call(ReplyTimeout::Usual, [this] { reachService(); });
@@ -94,6 +107,7 @@ class Connection {
     [[noreturn]] void fail(const sdbus::Error& error);
 
     BusAddress address_;
+    std::optional<std::string> followed_; ///< unique name of the only service to call
     std::unique_ptr<sdbus::IConnection> bus_;
     ReplyTimeout replyTimeout_ = ReplyTimeout::Usual;
     bool hasReachedService_ = false;

@@ -2,6 +2,7 @@
 #include "client/libgenv/event_stream.hpp"
 
 #include "client/libgenv/conversions.hpp"
+#include "dbus/contract/names.hpp"
 
 #include <utility>
 
@@ -17,8 +18,8 @@ constexpr const char* newObjects =
 
 } // namespace
 
-EventStream::EventStream(Connection& connection, ManagerProxy& manager, OwnerNames names)
-    : connection_(connection), manager_(manager),
+EventStream::EventStream(Connection& connection, OwnerNames names)
+    : connection_(connection),
       eventSignals_(
           connection, std::string("interface='") + ManagerProxy::INTERFACE_NAME + "'",
           [this](sdbus::Message& signal) {
@@ -26,14 +27,18 @@ EventStream::EventStream(Connection& connection, ManagerProxy& manager, OwnerNam
                   events_.push_back(*std::move(event));
           },
           [this](bool isThere) { onService(isThere); }) {
-    if (names == OwnerNames::Unwanted)
-        return;
-    ownerSignals_.emplace(connection, newObjects,
-                          [this](sdbus::Message& signal) { onOwner(signal); });
-    readOwners();
+    if (names == OwnerNames::Wanted) {
+        ownerSignals_.emplace(connection, newObjects,
+                              [this](sdbus::Message& signal) { onOwner(signal); });
+        readOwners(); // starts the service, for the first and only time
+        connection_.handleArrived();
+    }
+    connection_.follow(eventSignals_.service());
 }
 
 void EventStream::onService(bool isThere) {
+    if (connection_.isFollowing())
+        connection_.follow(eventSignals_.service());
     ownersAreOld_ = ownersAreOld_ || isThere;
     Event event;
     event.kind = isThere ? Event::Kind::ServiceStarted : Event::Kind::ServiceEnded;
@@ -51,7 +56,8 @@ void EventStream::onOwner(sdbus::Message& interfacesAdded) {
 }
 
 void EventStream::readOwners() {
-    for (auto& row : manager_.ListEnvironments())
+    const auto manager = connection_.proxy(dbus::contract::managerPath);
+    for (auto& row : ManagerProxy(*manager).ListEnvironments())
         owners_.insert_or_assign(std::move(row.get<0>()), std::move(row.get<2>()));
     ownersAreOld_ = false;
 }
@@ -59,7 +65,8 @@ void EventStream::readOwners() {
 void EventStream::nameOwner(Event& event) {
     if (!event.environment || !ownerSignals_)
         return;
-    if (ownersAreOld_ || !owners_.contains(*event.environment)) {
+    const bool isUnknown = ownersAreOld_ || !owners_.contains(*event.environment);
+    if (isUnknown && eventSignals_.serviceIsThere()) {
         try {
             readOwners();
         } catch (const sdbus::Error&) {

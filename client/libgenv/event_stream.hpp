@@ -19,13 +19,15 @@ namespace genv::client {
 /// Whether events contain the names of owners, which requires calls to the service.
 enum class OwnerNames { Wanted, Unwanted };
 
-/// Use it inside Connection::call() only. The connection and the proxy must outlive it.
+/// Use it inside Connection::call() only. The connection must outlive it. While it listens, calls
+/// on this connection go only to a service that is running (Connection::follow()).
 class EventStream {
   public:
     /// Starts to listen. Throws sdbus::Error.
-    EventStream(Connection& connection, ManagerProxy& manager, OwnerNames names);
+    EventStream(Connection& connection, OwnerNames names);
     EventStream(const EventStream&) = delete;
     EventStream& operator=(const EventStream&) = delete;
+    ~EventStream() { connection_.stopFollowing(); }
 
     /// Waits for the next event. Returns nothing once the descriptor is readable. Throws
     /// sdbus::Error.
@@ -41,7 +43,6 @@ class EventStream {
     void nameOwner(Event& event);
 
     Connection& connection_;
-    ManagerProxy& manager_;
     std::deque<Event> events_;
     std::map<std::string, std::string> owners_; ///< user names, by environment id
     bool ownersAreOld_ = false;

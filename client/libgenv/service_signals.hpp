@@ -30,6 +30,9 @@ class ServiceSignals {
 
     /// Whether the service is running, according to the signals so far.
     [[nodiscard]] bool serviceIsThere() const noexcept { return !owner_.empty(); }
+    /// Returns the unique name of the service, according to the signals so far; empty if it is not
+    /// running.
+    [[nodiscard]] const std::string& service() const noexcept { return owner_; }
 
   private:
     void changeOwner(sdbus::Message& message);

@@ -48,8 +48,14 @@ class Unit {
   public:
     explicit Unit(Connection& connection) : proxy_(connection.proxy(systemd, unitPath)) {}
 
-    /// Whether systemd has this unit.
-    bool exists() { return read<std::string>(unitInterface, "LoadState") == "loaded"; }
+    /// Whether systemd has this unit. Throws ServiceUnavailable if an administrator has masked it.
+    bool exists() {
+        const auto state = read<std::string>(unitInterface, "LoadState");
+        if (state == "masked")
+            throw ServiceUnavailable("org.freedesktop.systemd1.UnitMasked",
+                                     "genvd.service is masked");
+        return state == "loaded";
+    }
 
     /// Throws ServiceUnavailable if the unit has failed, or only if its configuration was invalid.
     void requireNotFailed(bool onlyConfiguration = false) {

@@ -17,10 +17,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the service keeps the queue position of a call interrupted by a restart.
-constexpr auto placeKept = 30s;
-// The interval between calls to a missing service. Each call starts it if the bus can.
-constexpr auto betweenCalls = 1s;
+// A call that makes the service crash each time is given up after so many attempts, each shorter
+// than this.
+constexpr int maxShortAttempts = 5;
+constexpr auto shortAttempt = 5s;
 // A call that is answered sooner has not waited, and `changed` is not called.
 constexpr auto atOnce = 200ms;
 
@@ -31,8 +31,11 @@ bool wasInterrupted(const ServiceUnavailable& error) {
 
 } // namespace
 
-WaitingCall::WaitingCall(Connection& listening, Waiting waiting)
-    : listening_(listening), waiting_(std::move(waiting)) {
+WaitingCall::WaitingCall(Connection& listening, Waiting waiting, Uses uses,
+                         std::optional<std::chrono::seconds> timeout)
+    : listening_(listening), waiting_(std::move(waiting)), uses_(uses),
+      deadline_(timeout ? std::optional(Clock::now() + *timeout) : std::nullopt),
+      followedBefore_(listening.isFollowing()) {
     const auto note = [this](sdbus::Message&) { hasChanged_ = true; };
     listening_.call(ReplyTimeout::Usual, [&] {
         changes_ = std::make_unique<ServiceSignals>(listening_,
@@ -40,7 +43,7 @@ WaitingCall::WaitingCall(Connection& listening, Waiting waiting)
                                                         ? std::string("interface='") +
                                                               ManagerProxy::INTERFACE_NAME + "'"
                                                         : "",
-                                                    note, [this](bool) { hasChanged_ = true; });
+                                                    note, [this](bool) { onService(); });
         if (waiting_.values().changed)
             deviceChanges_ = std::make_unique<ServiceSignals>(
                 listening_,
@@ -50,49 +53,78 @@ WaitingCall::WaitingCall(Connection& listening, Waiting waiting)
     });
 }
 
+WaitingCall::~WaitingCall() {
+    if (!followedBefore_)
+        listening_.stopFollowing();
+}
+
+void WaitingCall::onService() {
+    hasChanged_ = true;
+    if (hasCalled_)
+        listening_.follow(changes_->service());
+}
+
 bool WaitingCall::run(const Send& send) {
-    std::optional<Clock::time_point> until;
+    bool interrupted = false;
+    int shortAttempts = 0;
     for (;;) {
         const auto began = Clock::now();
         try {
             return attempt(send);
         } catch (const ServiceUnavailable& error) {
-            if (!until && !wasInterrupted(error))
+            if (!wasInterrupted(error) && !interrupted)
                 throw;
-            // Only a call that has waited gets a new period for retries. A service that this very
-            // call makes crash is therefore not called endlessly.
-            if (!until || Clock::now() - began > placeKept)
-                until = Clock::now() + placeKept;
-            if (Clock::now() >= *until)
+            interrupted = true;
+            shortAttempts = Clock::now() - began < shortAttempt ? shortAttempts + 1 : 0;
+            if (wasInterrupted(error) && shortAttempts >= maxShortAttempts)
                 throw;
         }
-        if (!awaitService(*until))
+        if (!awaitService())
             return false;
     }
 }
 
 bool WaitingCall::attempt(const Send& send) {
-    Connection connection(listening_.address());
-    if (listening_.allowsInteraction())
-        connection.call(ReplyTimeout::Usual, [&] { connection.allowInteraction(true); });
+    std::optional<Connection> own;
+    if (uses_ == Uses::OwnConnection) {
+        own.emplace(listening_.address());
+        if (listening_.allowsInteraction())
+            own->call(ReplyTimeout::Usual, [&] { own->allowInteraction(true); });
+        if (hasCalled_)
+            own->follow(changes_->service());
+    }
+    Connection& connection = own ? *own : listening_;
     bool answered = false;
     std::optional<sdbus::Error> failure;
     const auto proxy = connection.callService(ReplyTimeout::Endless, [&] {
         return send(connection, [&](const sdbus::Error* error) {
             answered = true;
+            isPending_ = false;
             if (error != nullptr)
                 failure = *error;
         });
     });
+    // The bus starts the service for the first call, and only for that.
+    hasCalled_ = true;
+    isPending_ = true;
+    listening_.follow(changes_->service());
+    const bool isAnswered = awaitAnswer(connection, answered);
+    if (failure)
+        throwTranslated(*failure);
+    return isAnswered;
+}
+
+// Returns false if the wait was cancelled.
+bool WaitingCall::awaitAnswer(Connection& connection, const bool& answered) {
     const auto quietUntil = Clock::now() + atOnce;
     bool stopped = false;
     for (;;) {
         connection.call(ReplyTimeout::Endless, [&] { connection.handleArrived(); });
-        if (answered && failure)
-            throwTranslated(*failure);
         if (answered || stopped)
             return answered;
         listening_.call(ReplyTimeout::Usual, [&] { listening_.handleArrived(); });
+        if (answered)
+            return true;
         const bool isQuiet = Clock::now() < quietUntil;
         if (hasChanged_ && waiting_.values().changed && !isQuiet) {
             hasChanged_ = false;
@@ -107,15 +139,22 @@ bool WaitingCall::attempt(const Send& send) {
     }
 }
 
-bool WaitingCall::awaitService(Clock::time_point until) {
-    const auto again = std::min(until, Clock::now() + betweenCalls);
+// Returns false if the wait was cancelled.
+bool WaitingCall::awaitService() {
     for (;;) {
         listening_.call(ReplyTimeout::Usual, [&] { listening_.handleArrived(); });
-        const auto now = Clock::now();
-        if (changes_->serviceIsThere() || now >= again)
+        if (changes_->serviceIsThere())
             return true;
+        if (std::exchange(hasChanged_, false) && waiting_.values().changed)
+            waiting_.values().changed();
+        std::optional<std::chrono::milliseconds> maxWait;
+        if (deadline_) {
+            maxWait = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
+            if (maxWait->count() <= 0)
+                throw Error(contract::error::timeout, "the service genvd does not run");
+        }
         if (!Connection::waitForArrival(listening_, listening_, waiting_.values().stopDescriptor,
-                                        std::chrono::ceil<std::chrono::milliseconds>(again - now)))
+                                        maxWait))
             return false;
     }
 }

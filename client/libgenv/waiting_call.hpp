@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A call that waits in the service's queue. It has its own connection, because disconnecting is how
-// a wait is cancelled. Meanwhile, the client's connection receives the signals. A restarted service
-// keeps the queue position of clients that call again.
+// A call that waits in the service's queue. It uses the client's connection, which meanwhile also
+// receives the signals. Disconnecting is how a wait is cancelled. A restarted service keeps the
+// queue position of clients that call again. A service that was stopped stays stopped: the call
+// waits until an administrator starts it.
 #pragma once
 
 #include "client/libgenv/connection.hpp"
@@ -22,21 +23,41 @@ class WaitingCall {
     /// Sends the call on this connection and returns the proxy that receives the reply.
     using Send = std::function<std::unique_ptr<sdbus::IProxy>(Connection&, const Answered&)>;
 
-    /// The client's connection must outlive this object. Throws Error.
-    WaitingCall(Connection& listening, Waiting waiting);
+    /// Which connection the call uses. Only a connection of its own can be closed without effect on
+    /// the client's signals.
+    enum class Uses { SameConnection, OwnConnection };
+
+    /// The client's connection must outlive this object. Without a `timeout`, the call waits for a
+    /// stopped service without limit. Throws Error.
+    WaitingCall(Connection& listening, Waiting waiting, Uses uses,
+                std::optional<std::chrono::seconds> timeout);
+    WaitingCall(const WaitingCall&) = delete;
+    WaitingCall& operator=(const WaitingCall&) = delete;
+    ~WaitingCall();
 
     /// Sends the call and waits, and repeats both after a restart of the service. Returns false if
     /// the wait was cancelled. Throws Error.
     bool run(const Send& send);
 
+    /// Whether the service still has the call, because the wait was cancelled or something else
+    /// failed. Only closing the connection ends it.
+    [[nodiscard]] bool isPending() const noexcept { return isPending_; }
+
   private:
     using Clock = std::chrono::steady_clock;
 
     bool attempt(const Send& send);
-    bool awaitService(Clock::time_point until);
+    bool awaitAnswer(Connection& connection, const bool& answered);
+    bool awaitService();
+    void onService();
 
     Connection& listening_;
     const Waiting waiting_;
+    const Uses uses_;
+    const std::optional<Clock::time_point> deadline_;
+    const bool followedBefore_;
+    bool hasCalled_ = false;
+    bool isPending_ = false;
     bool hasChanged_ = true;
     std::unique_ptr<ServiceSignals> changes_;
     std::unique_ptr<ServiceSignals> deviceChanges_;

@@ -2,6 +2,7 @@
 // The requests of Client whose answer can take long, and that the caller can stop meanwhile.
 #include "client/libgenv/client_implementation.hpp"
 #include "client/libgenv/option_values.hpp"
+#include "client/libgenv/process_arguments.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
 #include "genv/client.hpp"
@@ -47,13 +48,16 @@ std::optional<std::string> Client::activate(const ActivateOptions& options,
     std::string id;
     const RemainingTime remaining(options.timeout());
     const bool answered = implementation_->wait(
-        waiting, [&](client::Connection& connection, const client::WaitingCall::Answered& done) {
+        waiting,
+        [&](client::Connection& connection, const client::WaitingCall::Answered& done) {
             ActivateOptions request = options;
             request.setTimeout(remaining.get());
+            client::Dictionary arguments = client::toDictionary(request);
+            client::namePrecisely(connection, arguments);
             auto proxy = connection.proxy(contract::managerPath);
             proxy->callMethodAsync("Activate")
                 .onInterface(client::ManagerProxy::INTERFACE_NAME)
-                .withArguments(client::toDictionary(request))
+                .withArguments(arguments)
                 .uponReplyInvoke([&id, done](dbus::compat::Failure error,
                                              const std::string& activated,
                                              const sdbus::ObjectPath&) {
@@ -61,7 +65,8 @@ std::optional<std::string> Client::activate(const ActivateOptions& options,
                     done(dbus::compat::errorOf(error));
                 });
             return proxy;
-        });
+        },
+        options.timeout());
     return answered ? std::optional(std::move(id)) : std::nullopt;
 }
 
@@ -84,8 +89,8 @@ Client::attach(const std::string& id, const AttachOptions& options, const Waitin
             });
         return proxy;
     };
-    const bool answered =
-        Implementation::aboutEnvironment(id, [&] { return implementation_->wait(waiting, send); });
+    const bool answered = Implementation::aboutEnvironment(
+        id, [&] { return implementation_->wait(waiting, send, options.timeout()); });
     return answered ? std::optional(std::move(indices)) : std::nullopt;
 }
 

@@ -61,8 +61,10 @@ void ServiceLink::onNotice(Notice notice) {
     const auto device = notice.details.find("device");
     if (notice.kind == "open-refused" && device != notice.details.end()) {
         try {
-            for (const Attachment& attachment : client_->attachments()) {
-                if (std::to_string(attachment.device) == device->second)
+            // Unlike other calls, this one does not start a service that has just been stopped.
+            for (const DeviceState& state : client_->overview().devices) {
+                if (std::to_string(state.device.index) == device->second &&
+                    !state.attachments.empty())
                     notice.details[heldByOthers] = "yes";
             }
         } catch (const Error&) { // NOLINT(bugprone-empty-catch): the usual advice is given then

@@ -89,10 +89,10 @@ class ServiceWatch {
     // As long as there is the bus.
     void watch() {
         Client& client = link_.client();
-        client.listenForEventsOnly();
         // The first time the service is started as by any command, later it is an administrator's.
-        if (!std::exchange(hasAsked_, true) && !client.serviceIsThere())
+        if (!std::exchange(hasAsked_, true))
             client.status();
+        client.listenForEventsOnly();
         isFirst_ = true;
         while (!alarm_.isStopped()) {
             sample(client);

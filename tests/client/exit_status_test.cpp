@@ -20,10 +20,11 @@ TEST(ExitStatus, FollowsTheErrorsName) {
     EXPECT_EQ(statusOf(names::interactiveAuthorizationRequired), ExitStatus::NotAuthorised);
     EXPECT_EQ(statusOf(names::invalidArgs), ExitStatus::Usage);
     EXPECT_EQ(statusOf(names::quotaExceeded), ExitStatus::QuotaExceeded);
+    EXPECT_EQ(statusOf(names::limitsExceeded), ExitStatus::QuotaExceeded);
     for (const char* name :
          {names::noSuchEnvironment, names::noSuchDevice, names::noSuchProcess, names::alreadyExists,
-          names::notAttached, names::noSuchWait, names::busy, names::limitsExceeded,
-          names::notSupported, names::timeout, names::ioError, names::failed, "an.unknown.Name"})
+          names::notAttached, names::noSuchWait, names::busy, names::notSupported, names::timeout,
+          names::ioError, names::failed, "an.unknown.Name"})
         EXPECT_EQ(statusOf(name), ExitStatus::Failed) << name;
 }
 
@@ -32,6 +33,24 @@ TEST(ExitStatus, TellsAServiceThatIsNotThereFromOneThatRefuses) {
         toFailure(ServiceUnavailable("org.freedesktop.DBus.Error.ServiceUnknown", "why"));
     EXPECT_EQ(failure.status(), ExitStatus::NoService);
     EXPECT_NE(failure.hint(), "");
+}
+
+TEST(ExitStatus, NamesTheLimitOfTheBusAsSuch) {
+    const Failure failure = toFailure(ServiceUnavailable(
+        names::limitsExceeded, "the system bus accepts no more connections of this user: full"));
+    EXPECT_EQ(failure.status(), ExitStatus::NoService);
+    EXPECT_STREQ(failure.what(), "Cannot connect: the system bus accepts no more connections of "
+                                 "this user: full");
+    EXPECT_NE(failure.hint().find("max_connections_per_user"), std::string::npos);
+    EXPECT_EQ(failure.hint().find("systemctl"), std::string::npos);
+}
+
+TEST(ExitStatus, SaysHowAMaskedServiceMayStartAgain) {
+    const Failure failure = toFailure(
+        ServiceUnavailable("org.freedesktop.systemd1.UnitMasked", "genvd.service is masked"));
+    EXPECT_EQ(failure.status(), ExitStatus::NoService);
+    EXPECT_NE(failure.hint().find("systemctl unmask genvd"), std::string::npos);
+    EXPECT_EQ(failure.hint().find("systemctl start"), std::string::npos);
 }
 
 TEST(ExitStatus, KeepsTheServicesOwnWords) {

@@ -3,6 +3,7 @@
 tests check what users keep."""
 
 import json
+import time
 
 import scenario
 from machine import BUS
@@ -130,6 +131,39 @@ class Kept(Held):
         self.await_another()
         self.assertEqual(scenario.machine.unit("Result", "ActiveState"), {"Result": "success", "ActiveState": "active"})
         self.assert_kept()
+
+    def test_a_stop_holds_while_somebody_waits(self):
+        """The administrator stops the service before a reset of a GPU. Clients that reconnect must not start it."""
+        machine = scenario.machine
+        events = self.background("carol", "genvctl events")
+        events.line()
+        machine.must(["systemctl", "stop", "genvd"])
+        self.assertIn("service-ended", events.line())
+        stopped = time.monotonic()
+        # Earlier clients called once a second, and each call started the service.
+        await_that("five seconds without a service", lambda: time.monotonic() - stopped > 5)
+        self.assertEqual(machine.unit("ActiveState", "MainPID"), {"ActiveState": "inactive", "MainPID": "0"})
+        machine.must(["systemctl", "mask", "--runtime", "genvd"])
+        self.addCleanup(machine.run, ["systemctl", "unmask", "--runtime", "genvd"])
+        for command in ("devices", "run --gpus 1 --wait -- true"):
+            refused = self.alice.run(f"genvctl {command}")
+            self.refused(refused, 6, "genvd.service is masked")
+            self.assertIn("systemctl unmask genvd", refused.err)
+        machine.must(["systemctl", "unmask", "--runtime", "genvd"])
+        machine.must(["systemctl", "start", "genvd"])
+        self.await_another()
+        self.assertIn("service-started", events.line())
+        self.assert_kept(lock=systemd_version() >= 254)
+
+    def test_a_wait_survives_a_stop_that_is_longer_than_its_place(self):
+        machine = scenario.machine
+        machine.must(["systemctl", "stop", "genvd"])
+        stopped = time.monotonic()
+        await_that("the end of the places", lambda: time.monotonic() - stopped > 31)
+        self.assertEqual(machine.unit("ActiveState"), "inactive")
+        machine.must(["systemctl", "start", "genvd"])
+        self.await_another()
+        await_that("both waits again", lambda: sorted(self.queue()) == ["bob", "carol"])
 
     def test_stop_and_start(self):
         scenario.machine.must(["systemctl", "stop", "genvd"])

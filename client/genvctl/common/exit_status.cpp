@@ -15,6 +15,9 @@ namespace names = dbus::contract::error;
 // The library's error for a service that does not start because of its configuration.
 constexpr std::string_view wrongConfiguration = "org.freedesktop.DBus.Error.Spawn.ConfigInvalid";
 
+// systemd's error for a unit that an administrator has masked.
+constexpr std::string_view maskedUnit = "org.freedesktop.systemd1.UnitMasked";
+
 struct Meaning {
     std::string_view name;
     ExitStatus status;
@@ -32,7 +35,7 @@ constexpr std::array meanings{
     Meaning{names::alreadyExists, ExitStatus::Failed, ""},
     Meaning{names::quotaExceeded, ExitStatus::QuotaExceeded,
             "\"genvctl limits\" shows your limits and your use."},
-    Meaning{names::limitsExceeded, ExitStatus::Failed, ""},
+    Meaning{names::limitsExceeded, ExitStatus::QuotaExceeded, ""},
     Meaning{names::busy, ExitStatus::Failed, "Try again in a moment."},
     Meaning{names::timeout, ExitStatus::Failed,
             "Try again; \"systemctl status genvd\" may show more."},
@@ -47,16 +50,29 @@ constexpr std::array meanings{
             "\"genvctl devices\" lists the devices."},
 };
 
+// Returns the failure of a call that reached no service. The bus itself refuses a connection to a
+// user who has too many.
+Failure unavailable(const Error& error) {
+    if (error.name() == names::limitsExceeded)
+        return {ExitStatus::NoService, std::string("Cannot connect: ") + error.what(),
+                "End programs that use the bus, such as waiting commands, or, as root, raise "
+                "max_connections_per_user in /etc/dbus-1/system.conf."};
+    const char* hint = "As root, \"systemctl status genvd\" shows why; \"systemctl start genvd\" "
+                       "starts it.";
+    if (error.name() == wrongConfiguration)
+        hint = "As root, correct the file, then run \"systemctl restart genvd\".";
+    else if (error.name() == maskedUnit)
+        hint = "An administrator has masked it. As root, \"systemctl unmask genvd\" allows it to "
+               "start.";
+    return {ExitStatus::NoService,
+            std::string("The service genvd is not available: ") + error.what(), hint};
+}
+
 } // namespace
 
 Failure toFailure(const Error& error) {
     if (dynamic_cast<const ServiceUnavailable*>(&error) != nullptr)
-        return {ExitStatus::NoService,
-                std::string("The service genvd is not available: ") + error.what(),
-                error.name() == wrongConfiguration
-                    ? "As root, correct the file, then run \"systemctl restart genvd\"."
-                    : "As root, \"systemctl status genvd\" shows why; \"systemctl start genvd\" "
-                      "starts it."};
+        return unavailable(error);
     for (const Meaning& meaning : meanings) {
         if (error.name() == meaning.name)
             return {meaning.status, error.what(), meaning.hint};

@@ -74,8 +74,8 @@ std::string startWhileOpen(Context& context, const OwnEnvironmentOptions& option
 
 void holdEnvironment(Context& context, const OwnEnvironmentOptions& options) {
     Client& client = context.client();
-    client.listenForEventsOnly();
     const std::string id = startWhileOpen(context, options);
+    client.listenForEventsOnly();
     const StopSignals signals;
     InputEnd end(signals);
     print(jsonText(

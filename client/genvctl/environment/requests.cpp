@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/environment/requests.hpp"
 
+#include "client/genvctl/common/found.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
 #include "client/genvctl/environment/turn.hpp"
 #include "client/genvctl/terminal/text.hpp"
@@ -19,20 +20,55 @@ std::string grantedText(const std::vector<std::uint32_t>& devices) {
     return fmt::format("GPU {} attached", joined(devices, ","));
 }
 
+// Returns the environment of this process, or of the shell that started it.
+std::optional<std::string> environmentOfCaller(Client& client) {
+    return foundOrNothing([&] { return client.environmentOfProcess(0); });
+}
+
+bool isListed(const EnvironmentEntry& environment, std::uint32_t pid) {
+    return std::ranges::find(environment.processes, pid) != environment.processes.end();
+}
+
+// Recognises the environment that was requested for a process. In a container, the service lists
+// the process by another PID, and the environment is the caller's.
+class RequestedFor {
+  public:
+    RequestedFor(Client& client, std::uint32_t pid) : client_(client), pid_(pid) {}
+
+    bool operator()(const EnvironmentEntry& environment) {
+        if (isListed(environment, pid_))
+            return true;
+        if (!ofCaller_)
+            ofCaller_ = environmentOfCaller(client_);
+        return environment.id == ofCaller_;
+    }
+
+  private:
+    Client& client_;
+    std::uint32_t pid_;
+    std::optional<std::string> ofCaller_; ///< once it has one
+};
+
+void leave(Client& client, const std::string& id, std::uint32_t pid) {
+    try {
+        client.removeProcess(id, pid);
+    } catch (const ServiceUnavailable&) {
+        throw;
+    } catch (const Error&) { // NOLINT(bugprone-empty-catch): the environment has already ended
+    }
+}
+
 // A grant may arrive after an interruption. Gives back devices that the process would hold
-// unknowingly.
+// unknowingly. A service that has been stopped meanwhile stays stopped; it has granted nothing.
 void giveBack(Client& client, std::uint32_t pid) {
-    for (const EnvironmentEntry& environment : client.environments()) {
-        if (std::find(environment.processes.begin(), environment.processes.end(), pid) ==
-            environment.processes.end())
-            continue;
-        try {
-            client.removeProcess(environment.id, pid);
-        } catch (const ServiceUnavailable&) {
-            throw;
-        } catch (const Error&) {
-            // The environment has already ended.
+    try {
+        client.listenForEventsOnly(); // so that no call starts the service
+        const auto ofCaller = environmentOfCaller(client);
+        for (const EnvironmentEntry& environment : client.environments()) {
+            if (isListed(environment, pid) || environment.id == ofCaller)
+                leave(client, environment.id, pid);
         }
+    } catch (const ServiceUnavailable&) { // NOLINT(bugprone-empty-catch)
     }
 }
 
@@ -41,13 +77,13 @@ void giveBack(Client& client, std::uint32_t pid) {
 std::string requestEnvironment(Context& context, const ActivateOptions& options) {
     if (!options.waits())
         return context.authorised([&](Client& client) { return client.activate(options); });
-    const auto isWaiting = [&](const EnvironmentEntry& entry) {
-        const auto keeps = [](const auto& all, const auto& one) {
-            return std::find(all.begin(), all.end(), one) != all.end();
-        };
-        if (const auto kernel = options.kernel())
-            return keeps(context.client().environment(entry.id).kernels, *kernel);
-        return keeps(entry.processes, options.pid().value_or(0));
+    const auto isWaiting = [&, isIt = RequestedFor(context.client(), options.pid().value_or(0))](
+                               const EnvironmentEntry& entry) mutable {
+        if (const auto kernel = options.kernel()) {
+            const auto kernels = context.client().environment(entry.id).kernels;
+            return std::ranges::find(kernels, *kernel) != kernels.end();
+        }
+        return isIt(entry);
     };
     try {
         return inTurn(

@@ -130,6 +130,9 @@ void TurnDisplay::update() {
     std::optional<std::string> text;
     try {
         text = text_(rewrites_);
+    } catch (const ServiceUnavailable&) {
+        if (hasWaited_)
+            text = "waiting for the service genvd, which does not run";
     } catch (const Error&) {
         // The waiting call itself reports this failure if it is relevant.
     }

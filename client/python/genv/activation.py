@@ -285,7 +285,7 @@ class Activation:
             return (left.put_into(options),)
 
         try:
-            eid, _ = waiting.call(contract.MANAGER_PATH, contract.ACTIVATE, arguments)
+            eid, _ = waiting.call(contract.MANAGER_PATH, contract.ACTIVATE, arguments, left)
             return str(eid)
         except AlreadyExists:
             # A service that ended after the activation but before its reply has already created the environment.

@@ -65,9 +65,13 @@ def _connected() -> socket.socket:
 
 
 class Connection:
-    """A connection, and a context manager that closes it. Raises ServiceUnavailable if there is no bus."""
+    """A connection, and a context manager that closes it. Raises ServiceUnavailable if there is no bus.
 
-    def __init__(self) -> None:
+    With `starts_service` False, its calls fail if the service is not running, instead of starting it.
+    """
+
+    def __init__(self, starts_service: bool = True) -> None:
+        self._starts_service = starts_service
         self._socket = _connected()
         self._number = self._socket.fileno()
         _open_sockets[self._number] = self._socket
@@ -129,7 +133,7 @@ class Connection:
         Raises the Error that the service returns, and ServiceUnavailable if there is no reply. The caller must close
         the descriptors in the reply.
         """
-        if not self._has_reached_service:
+        if self._starts_service and not self._has_reached_service:
             starting.require_service(self, DEFAULT_TIMEOUT if timeout is None else timeout)
             self._has_reached_service = True
         return self._call(contract.BUS_NAME, path, method, arguments, timeout, interactive)
@@ -155,7 +159,15 @@ class Connection:
     ) -> wire.Body:
         self._serial += 1
         data = wire.encode_call(
-            self._serial, destination, path, method.interface, method.member, method.takes, arguments, interactive
+            self._serial,
+            destination,
+            path,
+            method.interface,
+            method.member,
+            method.takes,
+            arguments,
+            interactive,
+            self._starts_service,
         )
         try:
             self._socket.sendall(data)

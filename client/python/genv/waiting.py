@@ -2,7 +2,8 @@
 """Calls that wait in the queue, as libgenv makes them.
 
 Each has its own connection: closing it, by Ctrl-C or by the end of the process, is how a caller leaves the queue. If
-the service ends meanwhile, the same call is repeated for as long as the service keeps its position.
+the service ends meanwhile, the same call is repeated when it is running again. It keeps its position if that takes less
+than 30 seconds. The call never starts a service that an administrator has stopped.
 """
 
 from __future__ import annotations
@@ -14,16 +15,15 @@ from typing import Any, Callable, Optional, Tuple, Union
 
 from genv import contract
 from genv.connection import Connection
-from genv.errors import NAME_HAS_NO_OWNER, NO_REPLY, UNKNOWN_OBJECT, Error, InvalidArgs, ServiceUnavailable
+from genv.errors import NO_REPLY, UNKNOWN_OBJECT, Error, InvalidArgs, ServiceUnavailable, Timeout
 from genv.service import Options, change, gone
 
 #: A time span: seconds, or a timedelta.
 Span = Union[int, float, timedelta]
 
-# How long in seconds the service keeps the queue position of a call interrupted by a restart.
-_PLACE_KEPT = 30.0
-# The interval between calls to a missing service. Each call starts it if the bus can.
-_BETWEEN_CALLS = 1.0
+# A call that makes the service crash each time is given up after so many attempts, each shorter than this.
+_MAX_SHORT_ATTEMPTS = 5
+_SHORT_ATTEMPT = 5.0
 _BETWEEN_BUSES = 0.1
 
 
@@ -47,57 +47,70 @@ class RemainingTime:
         accepts."""
         if self._seconds is None:
             return options
-        left = math.ceil(self._seconds - (time.monotonic() - self._began))
+        left = math.ceil(self.left() or 0)
         return {**options, "timeout": ("t", max(left, min(self._seconds, 1)))}
 
+    def left(self) -> Optional[float]:
+        """Returns the remaining seconds, or None if there is no limit."""
+        return None if self._seconds is None else self._seconds - (time.monotonic() - self._began)
 
-def _await_service(longest: float) -> None:
-    """Waits until the service is running, or until the time in seconds is over."""
-    until = time.monotonic() + longest
+
+#: No timeout.
+NO_LIMIT = RemainingTime(None)
+
+
+def _await_service(remaining: RemainingTime) -> None:
+    """Waits until the service is running. Raises Timeout when the time is over."""
+    with Connection(starts_service=False) as connection:
+        connection.add_match(
+            f"type='signal',sender='{contract.BUS_DRIVER}',interface='{contract.BUS_DRIVER}',"
+            f"member='NameOwnerChanged',arg0='{contract.BUS_NAME}'"
+        )
+        while not connection.call_bus(contract.NAME_HAS_OWNER, contract.BUS_NAME)[0]:
+            left = remaining.left()
+            if left is not None and left <= 0:
+                raise Timeout("the service genvd does not run")
+            connection.next_signal(left)
+
+
+def _await_bus_and_service(remaining: RemainingTime) -> None:
     try:
-        with Connection() as connection:
-            connection.add_match(
-                f"type='signal',sender='{contract.BUS_DRIVER}',interface='{contract.BUS_DRIVER}',"
-                f"member='NameOwnerChanged',arg0='{contract.BUS_NAME}'"
-            )
-            try:
-                connection.call_bus(contract.GET_NAME_OWNER, contract.BUS_NAME)
-                return
-            except ServiceUnavailable as error:
-                if error.name != NAME_HAS_NO_OWNER:
-                    raise
-            while until > time.monotonic():
-                signal = connection.next_signal(until - time.monotonic())
-                if signal is not None and signal.sender == contract.BUS_DRIVER and signal.member == "NameOwnerChanged":
-                    return
-    except ServiceUnavailable:
-        time.sleep(max(0.0, min(_BETWEEN_BUSES, until - time.monotonic())))
+        _await_service(remaining)
+    except ServiceUnavailable:  # the bus restarts
+        left = remaining.left()
+        time.sleep(max(0.0, _BETWEEN_BUSES if left is None else min(_BETWEEN_BUSES, left)))
 
 
-def call(path: str, method: contract.Method, arguments: Callable[[], Tuple[Any, ...]]) -> Any:
-    """Makes a call that may wait, and repeats it after a restart of the service. It has no timeout of its own."""
-    until: Optional[float] = None
+def call(
+    path: str, method: contract.Method, arguments: Callable[[], Tuple[Any, ...]], remaining: RemainingTime = NO_LIMIT
+) -> Any:
+    """Makes a call that may wait, and repeats it after a restart of the service."""
+    interrupted = False
+    short_attempts = 0
     while True:
         began = time.monotonic()
         try:
-            with Connection() as connection:
+            with Connection(starts_service=not interrupted) as connection:
                 return change(connection, path, method, *arguments())
         except ServiceUnavailable as error:
-            if until is None and error.name != NO_REPLY:
+            if not interrupted and error.name != NO_REPLY:
                 raise
-            # Only a call that has waited gets a new period for retries. A service that this very call makes crash is
-            # therefore not called endlessly.
-            if until is None or time.monotonic() - began > _PLACE_KEPT:
-                until = time.monotonic() + _PLACE_KEPT
-            if time.monotonic() >= until:
+            interrupted = True
+            short_attempts = short_attempts + 1 if time.monotonic() - began < _SHORT_ATTEMPT else 0
+            if error.name == NO_REPLY and short_attempts >= _MAX_SHORT_ATTEMPTS:
                 raise
-        _await_service(min(until - time.monotonic(), _BETWEEN_CALLS))
+        _await_bus_and_service(remaining)
 
 
-def call_environment(eid: str, method: contract.Method, arguments: Callable[[], Tuple[Any, ...]] = tuple) -> Any:
+def call_environment(
+    eid: str,
+    method: contract.Method,
+    arguments: Callable[[], Tuple[Any, ...]] = tuple,
+    remaining: RemainingTime = NO_LIMIT,
+) -> Any:
     """The same for an environment. Raises NoSuchEnvironment if it has ended."""
     try:
-        return call(contract.environment_path(eid), method, arguments)
+        return call(contract.environment_path(eid), method, arguments, remaining)
     except Error as error:
         if error.name == UNKNOWN_OBJECT:
             raise gone(eid) from None

@@ -46,13 +46,23 @@ def connect(path: str, timeout: float) -> socket.socket:
 
 
 def encode_call(
-    serial: int, destination: str, path: str, interface: str, member: str, signature: str, body: Body, interactive: bool
+    serial: int,
+    destination: str,
+    path: str,
+    interface: str,
+    member: str,
+    signature: str,
+    body: Body,
+    interactive: bool,
+    starts_service: bool = True,
 ) -> bytes:
     """Encodes a call as bytes. Raises Python's own exceptions for values that do not fit the signature."""
     address = DBusAddress(path, bus_name=destination, interface=interface)
     call = new_method_call(address, member, signature or None, body)
     if interactive:
         call.header.flags |= MessageFlag.allow_interactive_authorization
+    if not starts_service:
+        call.header.flags |= MessageFlag.no_auto_start
     data: bytes = call.serialise(serial=serial)
     return data
 

@@ -1,12 +1,36 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Waiting for devices and locks: in the order of the requests, across a restart of the service, and until Ctrl-C."""
 
+import contextlib
+import os
 import select
 import signal
+import subprocess
+import textwrap
 
 import pytest
 
 from waiting import until
+
+BUS_FOLDER = os.environ["GENV_PRIVATE_BUS"]
+
+
+@contextlib.contextmanager
+def activatable(program):
+    """Makes the bus run this program if a call starts the service."""
+    def reload():
+        subprocess.run(["busctl", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                        "ReloadConfig"], check=True)
+
+    path = os.path.join(BUS_FOLDER, "services", "dev.genv.Manager.service")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"[D-BUS Service]\nName=dev.genv.Manager\nUser=root\nExec={program}\n")
+    reload()
+    try:
+        yield
+    finally:
+        os.remove(path)
+        reload()
 
 
 def await_queue(world, eids):
@@ -72,6 +96,36 @@ class TestWaiting:
         await_queue(world, ["bobs", "carols"])
         alice.expect_success()
         assert (bob.line(), carol.line()) == ("[0] 0", "[1] 1")
+
+    @BOTH
+    def test_a_stopped_service_stays_stopped(self, world, code):
+        alice = world.hold("alice")
+        started = os.path.join(BUS_FOLDER, "started-by-the-bus")
+        with activatable(f"/bin/touch {started}"):
+            bob = world.program("bob", "import genv.waiting\nasked = genv.waiting._await_service\n"
+                                "def tell(*arguments):\n    say('stopped')\n    asked(*arguments)\n"
+                                "genv.waiting._await_service = tell\n" + textwrap.dedent(code))
+            await_queue(world, ["bobs"])
+            world.stop()
+            assert bob.line() == "stopped"
+            world.start()
+            await_queue(world, ["bobs"])
+            alice.expect_success()
+            assert bob.line() == "[0] 0"
+        assert not os.path.exists(started), "the call has started the service"
+
+    def test_a_timeout_bounds_the_wait_for_a_stopped_service(self, world):
+        world.hold("alice")
+        bob = world.program("bob", """
+            try:
+                genv.sdk.activate(eid="bobs", config=genv.Env.Config(gpus=1), wait=True, timeout=2).__enter__()
+            except genv.Timeout:
+                say("too late")
+        """)
+        await_queue(world, ["bobs"])
+        world.stop()
+        assert bob.line() == "too late"
+        world.start()
 
     def test_control_c_ends_the_wait_and_the_environment_goes_on(self, world):
         world.hold("alice")
@@ -142,19 +196,6 @@ class TestWaiting:
         await_queue(world, ["bobs"])
         world.ctl("root", "envs", "deactivate", "--pid", str(bob.process.pid))
         assert bob.expect_success() == ["NoSuchEnvironment"]
-
-    def test_a_service_that_does_not_come_back_is_not_called_for_ever(self, world):
-        world.hold("alice")
-        bob = world.program("bob", """
-            from genv import waiting
-            waiting._PLACE_KEPT = 0.5
-            with genv.sdk.activate():
-                say(refused(genv.sdk.attach, gpus=1, wait=True).partition(":")[0])
-                os._exit(0)
-        """)
-        until(world.queue, "bob")
-        world.stop()
-        assert bob.expect_success() == ["ServiceUnavailable"]
 
 
 class TestBetweenCalls:

@@ -33,8 +33,8 @@ class GENV_EXPORT Client {
     Client();
     /// Connects to another bus, such as the bus of another machine. The function returns the
     /// address of the bus in the form of DBUS_SYSTEM_BUS_ADDRESS. It is called again for each
-    /// further connection, which every call that waits for devices needs, and always on the thread
-    /// of that call.
+    /// further connection, which a call needs that waits while the client listens for events, and
+    /// after a cancelled wait. It is always called on the thread of that call.
     explicit Client(std::function<std::string()> address);
     Client(Client&& other) noexcept;
     Client& operator=(Client&& other) noexcept;
@@ -177,9 +177,11 @@ class GENV_EXPORT Client {
     std::vector<EnforcementAction> execute(const std::string& report);
 
     // -- waiting: calls with setWait(true) among the options, and lock(). While such a call waits,
-    // other calls of the same client work. The request survives a restart of the service: if the
-    // service is back within 30 s, the call is made again and keeps its place in the queue. If the
-    // timeout expires, the call throws Error org.freedesktop.DBus.Error.Timeout.
+    // other calls of the same client work, as long as the service runs. The request survives a
+    // restart or a stop of the service: when it runs again, the call is made again, and keeps its
+    // place in the queue if that takes less than 30 s. A stopped service is not started. If the
+    // timeout expires, the call throws Error org.freedesktop.DBus.Error.Timeout. Cancelling a wait
+    // closes the connection to the bus; the next call opens another one.
 
     /// As activate(). Returns nothing if the wait was cancelled; a new environment is removed then.
     std::optional<std::string> activate(const ActivateOptions& options, const Waiting& waiting);
@@ -207,7 +209,8 @@ class GENV_EXPORT Client {
     /// if the connection to the bus is lost.
     std::optional<Notice> nextNotice(int stopDescriptor = -1);
     /// Starts to collect every signal of the service for nextEvent(), also from a service that is
-    /// started later.
+    /// started later. From then on, calls of this client fail if the service is not running,
+    /// instead of starting it.
     void listenForEvents();
     /// The same without the names of owners. This neither calls nor starts the service, now or
     /// later, so it also works while no service is running.

@@ -204,7 +204,7 @@ def attach(
         return (left.put_into(options),)
 
     try:
-        (indices,) = waiting.call_environment(active_eid, contract.ATTACH, arguments)
+        (indices,) = waiting.call_environment(active_eid, contract.ATTACH, arguments, left)
     except Error:
         raise
     except BaseException:
