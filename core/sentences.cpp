@@ -3,6 +3,7 @@
 
 #include "core/duration.hpp"
 #include "core/granted_sentence.hpp"
+#include "core/kept_sentence.hpp"
 #include "core/text.hpp"
 
 #include <fmt/ranges.h>
@@ -143,6 +144,14 @@ std::string describeLingering(const std::vector<DeviceIndex>& devices,
                               const std::vector<Pid>& pids) {
     return fmt::format("its last shell is gone, and {} still {} {}", nameProcesses(pids),
                        pids.size() == 1 ? "uses" : "use", nameGpus(devices));
+}
+
+std::string describeKept(std::string_view environment, const std::vector<DeviceIndex>& devices,
+                         const std::vector<Pid>& pids) {
+    return fmt::format("{}{}, which {} still {}; \"genvctl deactivate --id {} --kill\" ends {}",
+                       keptFor, nameGpus(devices), nameProcesses(pids),
+                       pids.size() == 1 ? "uses" : "use", escaped(environment),
+                       pids.size() == 1 ? "it" : "them");
 }
 
 std::string describeRefusedOpen(DeviceIndex device, const NamedProcesses& processes) {

@@ -55,6 +55,10 @@ std::string describeMemory(DeviceIndex device, Bytes used, Bytes share);
 /// An environment without a shell keeps these devices for these processes.
 std::string describeLingering(const std::vector<DeviceIndex>& devices,
                               const std::vector<Pid>& pids);
+/// The same for the user of a command that has left these processes behind. `environment` is the
+/// id.
+std::string describeKept(std::string_view environment, const std::vector<DeviceIndex>& devices,
+                         const std::vector<Pid>& pids);
 /// The kernel refused a device to a user's processes, since the user does not hold it. Kernels
 /// before Linux 6.1 do not report the process, which then has the PID 0.
 std::string describeRefusedOpen(DeviceIndex device, const NamedProcesses& processes);

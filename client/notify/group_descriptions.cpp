@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/notify/group_descriptions.hpp"
 
+#include "core/rule_advice.hpp"
 #include "core/sentences.hpp"
 #include "core/text.hpp"
 
@@ -16,23 +17,11 @@ namespace {
 
 using core::DeviceIndex;
 
-// Returns how to avoid further actions of a rule. A rule that is not listed here enforces a limit
-// on the user.
-std::string adviceOn(std::string_view rule) {
-    if (rule == "non-env-processes")
-        return "Run the program in an environment: \"genvctl run --gpus 1 -- COMMAND\"";
-    if (rule == "env-devices")
-        return "Use only the GPUs in CUDA_VISIBLE_DEVICES; \"genv attach\" attaches another";
-    if (rule == "env-memory")
-        return "Use less GPU memory, or take a larger share with --gpu-memory";
-    return "\"genvctl limits\" shows your limits";
-}
-
 std::string adviceFor(const Group& group, const char* next) {
     if (group.reason == "admin")
         return fmt::format("Ask {} why; {}.", group.actor, next);
     if (group.isRule())
-        return fmt::format("{}; {}.", adviceOn(group.rule()), next);
+        return fmt::format("{}; {}.", core::adviceOnRule(group.rule()), next);
     return capitalised(next) + ".";
 }
 
@@ -82,7 +71,7 @@ Part describeTerminated(const Group& group) {
                                     group.processes.size() == 1 ? "was" : "were")),
             core::describeTermination(group.processes, group.indices(), group.reason, group.actor),
             group.reason == "admin" ? fmt::format("Ask {} why.", group.actor)
-            : group.isRule()        ? adviceOn(group.rule()) + "."
+            : group.isRule()        ? fmt::format("{}.", core::adviceOnRule(group.rule()))
                                     : "",
             std::nullopt};
 }
@@ -145,14 +134,14 @@ Part describeWarned(const Group& group) {
                 "x-genv.rule.warning",
                 fmt::format("The rule {} found a violation", core::escaped(details.text("rule"))),
                 core::describeWarning(details.text("message"), details.text("rule"), std::nullopt),
-                adviceOn(details.text("rule")) + ".",
+                fmt::format("{}.", core::adviceOnRule(details.text("rule"))),
                 std::nullopt};
     return {Urgency::Normal,
             "x-genv.rule.warning",
             fmt::format("The rule {} acts soon", core::escaped(details.text("rule"))),
             core::describeWarning(details.text("message"), details.text("rule"), group.end()),
             fmt::format("If the violation ends before, the rule does nothing. {}.",
-                        adviceOn(details.text("rule"))),
+                        core::adviceOnRule(details.text("rule"))),
             std::nullopt};
 }
 

@@ -124,6 +124,22 @@ void ShellFiles::on(const core::EnvironmentChanged& event) {
     if (event.field == core::EnvironmentField::Devices ||
         event.field == core::EnvironmentField::Expires)
         dropOutdatedWarnings(event.environment);
+    if (event.field == core::EnvironmentField::Lingering)
+        reportLingering(event.environment);
+}
+
+// Tells the user of a command which processes it has left behind (client/watch).
+void ShellFiles::reportLingering(const core::EnvironmentId& id) {
+    const core::Environment* environment = ledger_.find(id);
+    if (environment == nullptr || !environment->isLingering())
+        return;
+    std::vector<core::Pid> pids;
+    for (const core::RootProcess& process : environment->processes)
+        pids.push_back(process.identity.pid);
+    std::sort(pids.begin(), pids.end());
+    notify(id, core::Cause::fact(core::Reason::user()),
+           [sentence = core::describeKept(id, environment->deviceIndices(), pids)](
+               const std::string&) { return sentence; });
 }
 
 void ShellFiles::on(const core::EnvironmentRemoved& event) {

@@ -111,6 +111,7 @@ class ShellFiles {
 
     void note(const core::EnvironmentId& id, bool attached, const core::Cause& cause,
               core::DeviceIndex index);
+    void reportLingering(const core::EnvironmentId& id);
     void update(const core::EnvironmentId& id);
     void updateAll();
     void conclude(const std::string& label, const core::Cause& cause);

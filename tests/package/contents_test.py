@@ -209,12 +209,18 @@ class Contents(unittest.TestCase):
                 self.assertNotRegex(headers, r"GNU_STACK .* RWE")
                 self.assertNotRegex(dynamic, r"R(UN)?PATH|TEXTREL")
                 self.assertNotIn(".debug_info", run("readelf", "-SW", file))
-        self.assertLessEqual({"genvd", "genvctl", "genv-nvml", "genv-slurm", "genv-monitor", "genv-notify", "genv-top", "docker", "nvidia-smi"}, seen)
+        self.assertLessEqual({"genvd", "genvctl", "genv-nvml", "genv-slurm", "genv-monitor", "genv-notify", "genv-top", "genv-watch", "docker", "nvidia-smi"}, seen)
+
+    def test_the_watcher_of_a_command_needs_libc_only(self):
+        """There is one for each running command of "genvctl run"."""
+        dynamic = run("readelf", "-dW", self.roots["genv"] / "usr/libexec/genv/genv-watch")
+        self.assertEqual(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic), ["libc.so.6"])
 
     def test_programs_know_where_the_others_are(self):
         text = (self.roots["genv"] / "usr/bin/genvctl").read_bytes()
         # Compilers put short texts, such as the folder of the shims, into instructions.
-        for path in ("/usr/libexec/genv/genvd", "/usr/libexec/genv/genv-top", "/usr/libexec/genv/slurm/task-prolog"):
+        for path in ("/usr/libexec/genv/genvd", "/usr/libexec/genv/genv-top", "/usr/libexec/genv/genv-watch",
+                     "/usr/libexec/genv/slurm/task-prolog"):
             self.assertTrue(path.encode() in text, path)
             self.assertTrue((self.root / path[1:]).exists(), path)
         self.assertFalse(b"/usr/local/libexec" in text or b"/usr/local/share/genv" in text)

@@ -131,7 +131,6 @@ constexpr std::array optionRows{
     // "genvctl remote" runs these commands on a host, for the GPUs of that host.
     OptionRow{"run", "--hold", {Use::ThisMachine}},
     OptionRow{"run", "--take-over", {Use::ThisMachine}},
-    OptionRow{"run", "--report", {Use::ThisMachine}},
     OptionRow{"", "--no-header", {Use::Mapped}},
     OptionRow{"", "--format", {Use::Mapped}},
     OptionRow{"", "--timestamp", {Use::Mapped}},

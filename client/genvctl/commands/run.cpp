@@ -4,7 +4,7 @@
 // status and signals are its own, and the environment ends with it.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
-#include "client/genvctl/environment/ending_reporter.hpp"
+#include "client/genvctl/environment/command_watch.hpp"
 #include "client/genvctl/environment/holding.hpp"
 #include "client/genvctl/environment/own_environment.hpp"
 #include "client/genvctl/remote/remote_run.hpp"
@@ -27,7 +27,6 @@ struct RunArguments {
     bool login = false;
     bool noPrompt = false;
     bool hold = false;
-    bool report = false;
 
     void check() const {
         if (login && hold)
@@ -55,7 +54,7 @@ void enter(Context& context, const RunArguments& arguments) {
     }
     if (arguments.login)
         LoginShell{id, arguments.noPrompt, arguments.wanted.nvmlFilter}.run(context.client());
-    startEndingReporter(id);
+    startCommandWatch(id);
     setOwnVariables(context.client(), id, arguments.wanted.nvmlFilter);
 }
 
@@ -70,10 +69,6 @@ void runOnHost(const Context& context, const RunArguments& arguments,
 
 void run(Context& context, const RunArguments& arguments, const std::vector<std::string>& words) {
     arguments.check();
-    if (arguments.report) {
-        reportEndings(context, arguments.id.value_or(""));
-        return;
-    }
     if (context.options.host) {
         runOnHost(context, arguments, words);
         return;
@@ -99,8 +94,6 @@ void addOptions(CLI::App& command, RunArguments& arguments) {
                      "Hold the GPUs until standard input ends; run nothing");
     // Used by "remote": the process that holds the environment and now leaves it.
     command.add_option("--take-over", arguments.predecessor)->group("");
-    // Used by startEndingReporter().
-    command.add_flag("--report", arguments.report)->group("");
 }
 
 } // namespace
@@ -119,7 +112,7 @@ void addRun(CLI::App& app, Context& context) {
         "found.");
     takeEverythingFromTheCommandOn(*command);
     command->callback([&context, arguments, command] {
-        const bool needsNone = arguments->login || arguments->hold || arguments->report;
+        const bool needsNone = arguments->login || arguments->hold;
         const std::vector<std::string> words =
             needsNone ? noCommandWords(*command) : commandWords(*command);
         context.command = [&context, arguments, words] { run(context, *arguments, words); };

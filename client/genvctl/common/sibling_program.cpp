@@ -12,21 +12,16 @@
 
 namespace genv::ctl {
 
-namespace {
-
-// Beside this program, where it is built, or where it is installed.
-std::string pathOf(const SiblingProgram& program) {
+std::string siblingPath(const SiblingProgram& program) {
     std::error_code error;
     const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
     if (auto beside = own.parent_path() / program.name; access(beside.c_str(), X_OK) == 0)
-        return beside;
+        return beside; // where it is built
     return program.installed;
 }
 
-} // namespace
-
 void becomeSibling(const SiblingProgram& program, std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), pathOf(program));
+    arguments.insert(arguments.begin(), siblingPath(program));
     std::vector<char*> words;
     words.reserve(arguments.size() + 1);
     for (std::string& argument : arguments)

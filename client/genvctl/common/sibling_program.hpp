@@ -16,6 +16,9 @@ struct SiblingProgram {
     std::string package;   ///< that has it
 };
 
+/// Returns the path of the program: beside this one, or where it is installed.
+std::string siblingPath(const SiblingProgram& program);
+
 /// Becomes the program, found beside this one or where it is installed. Throws Failure where it
 /// cannot be started.
 [[noreturn]] void becomeSibling(const SiblingProgram& program, std::vector<std::string> arguments);

@@ -27,10 +27,6 @@ constexpr std::chrono::seconds endingDeadline{60};
 // The interval for finding a worker process that has taken over.
 constexpr long lookIntervalNanoseconds = 250'000'000;
 
-// The service waits up to half a second for the driver.
-constexpr std::chrono::seconds settlingDeadline{1};
-constexpr long settlingIntervalNanoseconds = 20'000'000;
-
 // Waits for an event, at most this long.
 void waitForEvent(Client& client, const client::Descriptor& timer, long nanoseconds) {
     const itimerspec once{{0, 0}, {0, nanoseconds}};
@@ -85,22 +81,6 @@ void warnOfLingering(Client& client, const std::string& id) {
     const LingeringSentence sentence =
         describeLingering(id, environment->devices, environment->processes);
     warn(sentence.text, sentence.hint);
-}
-
-void warnOnceSettled(Client& client, const std::string& id) {
-    client.listenForEventsOnly();
-    const client::Descriptor timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
-    const auto deadline = std::chrono::steady_clock::now() + settlingDeadline;
-    while (std::chrono::steady_clock::now() < deadline) {
-        const std::optional<Environment> environment = environmentIfAny(client, id);
-        if (!environment)
-            return;
-        if (environment->lingering) {
-            warnOfLingering(client, id);
-            return;
-        }
-        waitForEvent(client, timer, settlingIntervalNanoseconds);
-    }
 }
 
 void warnOfLeaving(Client& client, const std::string& id, std::uint32_t leaving) {

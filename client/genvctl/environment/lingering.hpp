@@ -28,10 +28,6 @@ LingeringSentence describeLingering(const std::string& environment,
 /// Warns if an environment lingers, after the call that may have ended it.
 void warnOfLingering(Client& client, const std::string& id);
 
-/// The same if the service may not know yet, for example because a process of the environment has
-/// just exited. Waits for the service, at most one second.
-void warnOnceSettled(Client& client, const std::string& id);
-
 /// Warns about compute processes that will keep the environment when this process, its last one,
 /// exits. Prints nothing if there are none or if they are not known in time.
 void warnOfLeaving(Client& client, const std::string& id, std::uint32_t leaving);
