@@ -173,8 +173,11 @@ class NameWarnings {
     }
     [[nodiscard]] Complaints take() {
         for (const auto& [sections, kind] : {std::pair(&users_, "User"), {&groups_, "Group"}}) {
-            for (const std::string& sentence : core::describeSharedIds(sections->ids, kind))
-                warn(sections->lastShared, sentence);
+            for (const auto& [id, line] : sections->lastLines) {
+                for (const std::string& sentence :
+                     core::describeSharedIds({{{id, sections->ids.names.at(id)}}, {}, {}}, kind))
+                    warn(line, sentence);
+            }
         }
         std::ranges::stable_sort(warnings_, {}, &Complaint::line);
         return std::move(warnings_);
@@ -183,7 +186,7 @@ class NameWarnings {
   private:
     struct Sections {
         core::NamedIds ids;
-        std::size_t lastShared = 0; // line of the last section of an id that had one already
+        std::map<std::uint32_t, std::size_t> lastLines; // of the last section of each id
     };
 
     using Find = std::optional<std::uint32_t> (*)(const std::string& name);
@@ -196,10 +199,9 @@ class NameWarnings {
                 warn(line, fmt::format("unknown {} \"{}\"", kind, core::escaped(name)));
                 return;
             }
-            auto& names = sections.ids.names[*id];
-            names.insert(name);
-            if (names.size() > 1)
-                sections.lastShared = std::max(sections.lastShared, line);
+            sections.ids.names[*id].insert(name);
+            std::size_t& last = sections.lastLines[*id];
+            last = std::max(last, line);
         } catch (const core::UserDatabaseError& error) {
             warn(line, silence(kind, name, error));
         }
