@@ -65,7 +65,7 @@ void Isolation::open(Uid user, const DeviceUuid& device) {
              "cannot open GPU {} to uid {}: the driver does not name its device node", device,
              user);
     try {
-        for (const DeviceNode& node : nodesOf(device))
+        for (const DeviceNode& node : grantedNodes(device))
             gates_.grant({node, user});
     } catch (const Error& error) {
         isDue_ = true;
@@ -82,7 +82,7 @@ void Isolation::close(Uid user, const DeviceUuid& device) noexcept {
         isDue_ = true;
         return;
     }
-    for (const DeviceNode& node : nodesOf(device)) {
+    for (const DeviceNode& node : grantedNodes(device)) {
         if (isHeld(node, user))
             continue;
         try {
@@ -98,26 +98,40 @@ void Isolation::close(Uid user, const DeviceUuid& device) noexcept {
 void Isolation::learn(const Observation& observation) {
     if (!observation.noDriver.empty())
         return;
-    std::map<DeviceUuid, std::vector<DeviceNode>> next;
-    for (const DeviceSample& sample : observation.devices) {
-        const auto known = nodes_.find(sample.facts.uuid);
-        next[sample.facts.uuid] =
-            sample.nodes.empty() && known != nodes_.end() ? known->second : sample.nodes;
-    }
-    // A device that the driver lost may come back; until then its nodes must stay closed.
-    for (const auto& [device, nodes] : nodes_) {
-        if (!ledger_.holdersOf(device).empty())
-            next.try_emplace(device, nodes);
-    }
+    Nodes next = nodesIn(observation);
     if (next == nodes_ && hasLearned_)
         return;
     nodes_ = std::move(next);
     hasLearned_ = true;
     isDue_ = true;
-    for (const auto& [device, nodes] : nodes_) {
-        for (const DeviceNode& node : nodes)
-            devices_[node].insert(device);
+    for (const auto* nodes : {&nodes_.ofDevices, &nodes_.rendering}) {
+        for (const auto& [device, own] : *nodes) {
+            for (const DeviceNode& node : own)
+                devices_[node].insert(device);
+        }
     }
+}
+
+Isolation::Nodes Isolation::nodesIn(const Observation& observation) const {
+    Nodes next;
+    for (const DriverNode& node : observation.nodes)
+        next.named.emplace(node.node, node);
+    for (const DeviceSample& sample : observation.devices) {
+        const DeviceUuid& uuid = sample.facts.uuid;
+        const auto known = nodes_.ofDevices.find(uuid);
+        next.ofDevices[uuid] =
+            sample.nodes.empty() && known != nodes_.ofDevices.end() ? known->second : sample.nodes;
+        for (const DriverNode& node : observation.nodes) {
+            if (!node.pciAddress.empty() && node.pciAddress == sample.pciAddress)
+                next.rendering[uuid].push_back(node.node);
+        }
+    }
+    // A device that the driver lost may come back; until then its nodes must stay closed.
+    for (const auto& [device, nodes] : nodes_.ofDevices) {
+        if (!ledger_.holdersOf(device).empty())
+            next.ofDevices.try_emplace(device, nodes);
+    }
+    return next;
 }
 
 void Isolation::checkAll() {
@@ -146,6 +160,7 @@ void Isolation::check(const std::optional<Actor>& actor) {
             // If a person wants the gate open, an error below must not keep it closed.
             openIfWanted();
             guardMajors();
+            guardRenderNodes();
             reconcile();
             setMode();
         } catch (const Error& error) {
@@ -187,10 +202,26 @@ void Isolation::setMode() {
 
 void Isolation::guardMajors() {
     guardedMajors_.clear();
-    for (const auto& [node, devices] : devices_) {
-        if (gates_.guard(node.major))
-            guardedMajors_.insert(node.major);
+    for (const auto& [device, nodes] : nodes_.ofDevices) {
+        for (const DeviceNode& node : nodes) {
+            if (gates_.guard(node.major))
+                guardedMajors_.insert(node.major);
+        }
     }
+}
+
+// Before the driver has answered, the nodes that the loader found stay guarded.
+void Isolation::guardRenderNodes() {
+    if (!hasLearned_)
+        return;
+    std::set<DeviceNode> guarded;
+    if (settings_().renderNodes) {
+        for (const auto& [node, known] : nodes_.named) {
+            if (!known.pciAddress.empty())
+                guarded.insert(node);
+        }
+    }
+    guardsRenderNodes_ = gates_.guardRenderNodes(guarded) && settings_().renderNodes;
 }
 
 std::set<Grant> Isolation::wantedGrants() const {
@@ -201,14 +232,18 @@ std::set<Grant> Isolation::wantedGrants() const {
         for (const Attachment& attachment : environment.attachments) {
             if (isOpen(attachment.device.uuid))
                 continue;
-            for (const DeviceNode& node : nodesOf(attachment.device.uuid))
+            for (const DeviceNode& node : grantedNodes(attachment.device.uuid))
                 wanted.insert({node, environment.uid});
         }
     }
-    for (const auto& [device, nodes] : nodes_) {
+    for (const auto& [device, nodes] : nodes_.ofDevices) {
         if (!isOpen(device))
             continue;
-        for (const DeviceNode& node : nodes)
+        for (const DeviceNode& node : grantedNodes(device))
+            wanted.insert({node, std::nullopt});
+    }
+    for (const auto& [node, known] : nodes_.named) {
+        if (known.isOpen)
             wanted.insert({node, std::nullopt});
     }
     return wanted;
@@ -288,6 +323,9 @@ std::string Isolation::trouble() const {
             "the kernel's gate is in mode \"{}\": genv-isolation and genvd have read "
             "different settings",
             toString(inForce_));
+    if (settings_().renderNodes && !guardsRenderNodes_)
+        return "the kernel guards no render nodes: genv-isolation has not read "
+               "IsolationRenderNodes=yes";
     return troubleOfDevices();
 }
 
@@ -311,7 +349,7 @@ std::string Isolation::troubleOfDevices() const {
                            "driver",
                            nameGpus(unguarded));
     for (const DeviceUuid& device : settings_().openDevices) {
-        if (!nodes_.contains(device))
+        if (!nodes_.ofDevices.contains(device))
             return fmt::format("IsolationOpenDevices= names {}, which this machine does not have; "
                                "it opens nothing",
                                device);
@@ -346,6 +384,7 @@ IsolationReport Isolation::report() const {
                            {},       settings_().dockerUser};
     if (inForce_ != IsolationMode::None)
         report.exempt = gates_.exempt();
+    report.guardsRenderNodes = absence_.empty() && guardsRenderNodes_;
     for (const auto& [index, device] : ledger_.devices().byIndex()) {
         // A device with an unknown node is refused to everybody while the gate refuses opens.
         const bool guarded = absence_.empty() &&
@@ -415,13 +454,35 @@ std::optional<Uid> Isolation::holderAmong(const std::vector<Uid>& users,
 
 const std::vector<DeviceNode>& Isolation::nodesOf(const DeviceUuid& device) const {
     static const std::vector<DeviceNode> none;
-    const auto found = nodes_.find(device);
-    return found == nodes_.end() ? none : found->second;
+    const auto found = nodes_.ofDevices.find(device);
+    return found == nodes_.ofDevices.end() ? none : found->second;
+}
+
+// Returns the nodes that holders of a device may open.
+std::vector<DeviceNode> Isolation::grantedNodes(const DeviceUuid& device) const {
+    std::vector<DeviceNode> nodes = nodesOf(device);
+    const auto rendering = nodes_.rendering.find(device);
+    if (settings_().renderNodes && rendering != nodes_.rendering.end())
+        nodes.insert(nodes.end(), rendering->second.begin(), rendering->second.end());
+    return nodes;
 }
 
 bool Isolation::hasNode(const DeviceUuid& device, const DeviceNode& node) const {
-    const auto& nodes = nodesOf(device);
-    return std::ranges::find(nodes, node) != nodes.end();
+    const auto has = [&](const std::map<DeviceUuid, std::vector<DeviceNode>>& nodes) {
+        const auto found = nodes.find(device);
+        return found != nodes.end() &&
+               std::ranges::find(found->second, node) != found->second.end();
+    };
+    return has(nodes_.ofDevices) || has(nodes_.rendering);
+}
+
+std::string Isolation::nameOf(const DeviceNode& node) const {
+    if (const auto named = nodes_.named.find(node); named != nodes_.named.end())
+        return named->second.name;
+    const DeviceFacts* device = deviceWith(node);
+    return device != nullptr && device->kind == DeviceKind::Gpu
+               ? fmt::format("GPU {}", device->index)
+               : fmt::format("{}:{}", node.major, node.minor);
 }
 
 bool Isolation::isHeld(const DeviceNode& node, Uid user) const {

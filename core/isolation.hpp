@@ -42,6 +42,7 @@ struct IsolationReport {
     std::vector<DeviceIndex> open;      ///< open to everybody by configuration
     bool dockerUser = false;        ///< by configuration: containers with GPUs run as their user
     std::vector<UidRange> exempt{}; ///< may open every device; empty if nobody is refused
+    bool guardsRenderNodes = false; ///< the DRM nodes of GPUs (/dev/dri) are guarded, too
 };
 
 class Isolation final : public AccessGuard {
@@ -73,12 +74,26 @@ class Isolation final : public AccessGuard {
     /// Returns the device with this node, or null. For the node of a GPU with MIG instances,
     /// returns one of the instances.
     [[nodiscard]] const DeviceFacts* deviceWith(const DeviceNode& node) const;
+    /// Returns what a node is, such as "GPU 1", "MIG instance 1/0 of GPU 0" or "MIG monitor"; its
+    /// number, such as "195:1", if that is unknown.
+    [[nodiscard]] std::string nameOf(const DeviceNode& node) const;
     /// Returns a function that judges processes by the grants of now. It asks the kernel once about
     /// each uid, so use it for one enforcement cycle.
     [[nodiscard]] GuardedUses guardedUses() const;
 
   private:
+    /// The driver's report about device nodes.
+    struct Nodes {
+        std::map<DeviceUuid, std::vector<DeviceNode>> ofDevices;
+        std::map<DeviceUuid, std::vector<DeviceNode>> rendering; ///< the DRM nodes of devices
+        std::map<DeviceNode, DriverNode> named;
+
+        friend bool operator==(const Nodes&, const Nodes&) = default;
+    };
+
+    [[nodiscard]] Nodes nodesIn(const Observation& observation) const;
     [[nodiscard]] const std::vector<DeviceNode>& nodesOf(const DeviceUuid& device) const;
+    [[nodiscard]] std::vector<DeviceNode> grantedNodes(const DeviceUuid& device) const;
     [[nodiscard]] bool hasNode(const DeviceUuid& device, const DeviceNode& node) const;
     [[nodiscard]] bool isHeld(const DeviceNode& node, Uid user) const;
     [[nodiscard]] bool isOpen(const DeviceUuid& device) const;
@@ -98,6 +113,7 @@ class Isolation final : public AccessGuard {
     void setMode();
     void reconcile();
     void guardMajors();
+    void guardRenderNodes();
     void logChange(IsolationMode before);
 
     const Ledger& ledger_;
@@ -106,12 +122,13 @@ class Isolation final : public AccessGuard {
     Log& log_;
     Settings settings_;
 
-    std::map<DeviceUuid, std::vector<DeviceNode>> nodes_;
+    Nodes nodes_;
     /// The devices that have, or had, each node. Grants for a node that is not in this map are not
     /// removed.
     std::map<DeviceNode, std::set<DeviceUuid>> devices_;
     std::set<std::uint32_t> guardedMajors_;
-    bool hasLearned_ = false; ///< the driver has answered at least once
+    bool guardsRenderNodes_ = false; ///< the gate was set up to guard DRM nodes
+    bool hasLearned_ = false;        ///< the driver has answered at least once
 
     std::string absence_;          ///< why no gate was present at the last check
     std::uint64_t generation_ = 0; ///< the generation of the gate at the last check

@@ -68,7 +68,7 @@ std::vector<CountedOpens> RefusalWatch::list() const {
     std::vector<Refusals> all = read().value_or(std::vector<Refusals>{});
     for (Refusals& refusals : all) {
         const DeviceFacts* device = isolation_.deviceWith(refusals.node);
-        rows.push_back({refusals.uid, refusals.node,
+        rows.push_back({refusals.uid, isolation_.nameOf(refusals.node),
                         device != nullptr ? std::optional(device->index) : std::nullopt,
                         refusals.count, wallNow - (bootNow - refusals.last), refusals.pid,
                         std::move(refusals.command)});

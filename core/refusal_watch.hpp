@@ -26,7 +26,7 @@ inline constexpr std::chrono::minutes refusalSilence{1};
 /// The counter of the kernel for a user and a device node.
 struct CountedOpens {
     Uid uid = 0;
-    DeviceNode node;
+    std::string node;                  ///< its name, see Isolation::nameOf()
     std::optional<DeviceIndex> device; ///< unset if no device has this node
     std::uint64_t count = 0;
     WallTime last;

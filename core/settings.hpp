@@ -36,6 +36,7 @@ struct IsolationSettings {
     std::vector<std::string> exemptUsers;
     bool dockerUser = false; ///< run containers with GPUs as their user, with genv's docker
     std::vector<DeviceUuid> openDevices; ///< for everybody, such as the GPU of a display
+    bool renderNodes = false;            ///< guard the DRM nodes of GPUs, too; stops desktops
 
     friend bool operator==(const IsolationSettings&, const IsolationSettings&) = default;
 };

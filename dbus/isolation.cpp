@@ -3,8 +3,6 @@
 
 #include "core/text.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
 #include <utility>
 
@@ -19,8 +17,8 @@ RefusedOpenRows rowsOf(const std::vector<core::CountedOpens>& counted,
         if (uid && each.uid != *uid)
             continue;
         rows.emplace_back(each.uid, each.device.value_or(std::numeric_limits<std::uint32_t>::max()),
-                          fmt::format("{}:{}", each.node.major, each.node.minor), each.count,
-                          core::toMicroseconds(each.last), each.pid, core::printable(each.command));
+                          each.node, each.count, core::toMicroseconds(each.last), each.pid,
+                          core::printable(each.command));
     }
     return rows;
 }
@@ -39,7 +37,8 @@ VariantMap describe(const core::IsolationReport& report) {
             {"unguarded", sdbus::Variant{report.unguarded}},
             {"open", sdbus::Variant{report.open}},
             {"docker-user", sdbus::Variant{report.dockerUser}},
-            {"exempt", sdbus::Variant{exempt}}};
+            {"exempt", sdbus::Variant{exempt}},
+            {"render-nodes", sdbus::Variant{report.guardsRenderNodes}}};
 }
 
 void listRefusedOpens(const Isolating& isolating, const Calls& calls,

@@ -46,6 +46,22 @@ IsolationState Client::isolation() {
     }
 }
 
+std::optional<bool> Client::guardsRenderNodes() {
+    try {
+        return implementation_->onManager(
+            ReplyTimeout::Usual, [](client::ManagerProxy& manager) -> std::optional<bool> {
+                const auto isolation = manager.DescribeIsolation();
+                const auto found = isolation.find("render-nodes");
+                return found == isolation.end() ? std::nullopt
+                                                : std::optional(found->second.get<bool>());
+            });
+    } catch (const Error& error) {
+        if (!isUnknownToTheService(error))
+            throw;
+        return std::nullopt;
+    }
+}
+
 std::vector<RefusedOpen> Client::refusedOpens(bool all) {
     client::Dictionary filter;
     if (all)

@@ -11,6 +11,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,10 @@ class Gates {
     /// whose number exists only once the driver is loaded. Returns whether they are guarded: a
     /// number that cannot belong to a GPU driver is not.
     [[nodiscard]] virtual bool guard(std::uint32_t major) = 0;
+    /// Guards exactly these DRM nodes of GPUs. All other nodes of their major stay open, since they
+    /// belong to other drivers. Returns whether the gate guards any DRM nodes: it was set up with
+    /// IsolationRenderNodes=yes.
+    [[nodiscard]] virtual bool guardRenderNodes(const std::set<DeviceNode>& nodes) = 0;
     /// Returns all grants except those of nodes that all drivers share (nvidiactl), which never
     /// change.
     [[nodiscard]] virtual std::vector<Grant> grants() = 0;

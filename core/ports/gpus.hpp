@@ -13,6 +13,18 @@
 
 namespace genv::core {
 
+/// A device node of a GPU's driver, by name.
+struct DriverNode {
+    DeviceNode node;
+    std::string name;    ///< such as "MIG monitor", "renderD128 of GPU 0"
+    bool isOpen = false; ///< it gives access to no device, so everybody may open it
+    /// The PCI address of its GPU, if it is one of DRM (/dev/dri), through which programs reach the
+    /// GPU as well; otherwise empty.
+    std::string pciAddress{};
+
+    friend bool operator==(const DriverNode&, const DriverNode&) = default;
+};
+
 /// One device in a sample. A device that the driver reports as lost is listed with
 /// Health::State::Lost. A device that the driver no longer knows is not listed.
 struct DeviceSample {
@@ -46,6 +58,7 @@ struct GpuSample {
     std::vector<DeviceUse> uses;       ///< the uses by compute processes
     std::string noDriver;              ///< why this machine has no driver; empty if one answered
     std::string driverVersion{}; ///< empty if there is no driver, or it does not report a version
+    std::vector<DriverNode> nodes{}; ///< the driver's nodes with their names
 };
 
 /// The driver did not answer: it hung until the timeout, crashed, or aborted the call. The last

@@ -72,6 +72,7 @@ struct Observation {
     std::vector<ComputeProcess> processes; ///< by PID
     std::string noDriver;        ///< why this machine has no driver; empty if one answered
     std::string driverVersion{}; ///< empty if there is no driver, or it does not report a version
+    std::vector<DriverNode> nodes{}; ///< the driver's nodes with their names
 };
 
 /// The maximum age of an observation for requests about the current activity, so that users may

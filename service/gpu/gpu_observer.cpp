@@ -15,6 +15,7 @@ core::Observation takeObservation(core::Gpus& gpus, ObservedProcesses& processes
     observation.devices = std::move(sample.devices);
     observation.noDriver = std::move(sample.noDriver);
     observation.driverVersion = std::move(sample.driverVersion);
+    observation.nodes = std::move(sample.nodes);
     ObservedProcesses::Uses uses;
     for (core::DeviceUse& use : sample.uses)
         uses[use.pid].push_back({std::move(use.device), use.usedMemory, use.utilizationPercent});

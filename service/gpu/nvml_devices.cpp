@@ -31,6 +31,7 @@ core::GpuSample NvmlDevices::update(const NvmlReport& report) {
     }
     sample.uses = report.uses;
     sample.driverVersion = report.driverVersion;
+    sample.nodes = report.nodes;
     known_ = std::move(devices);
     return sample;
 }

@@ -136,6 +136,10 @@ int main(int argc, char** argv) {
     app.add_option("--proc", proc, "Read the nodes of MIG instances from this proc(5)")
         ->type_name("FOLDER")
         ->capture_default_str();
+    std::string sys = "/sys";
+    app.add_option("--sys", sys, "Read the DRM nodes of GPUs from this sysfs")
+        ->type_name("FOLDER")
+        ->capture_default_str();
     pid_t parent = 0;
     app.add_option("--parent", parent, "End with the parent process PID")->type_name("PID");
     unsigned seconds = 0;
@@ -150,7 +154,7 @@ int main(int argc, char** argv) {
         if (parent != 0 && !genv::core::endWithParent(parent, SIGKILL))
             throw std::runtime_error("the parent is gone");
         const TimeLimit limit(std::chrono::seconds{seconds});
-        NvmlSampler sampler(library, gpuFolder, proc);
+        NvmlSampler sampler(library, gpuFolder, proc, sys);
         serve(sampler, limit);
         return 0;
     } catch (const std::exception& error) {

@@ -67,6 +67,21 @@ std::optional<std::uint32_t> findMinor(const std::filesystem::path& access) {
 
 NvmlNodes::NvmlNodes(std::filesystem::path proc) : proc_(std::move(proc)) {}
 
+std::vector<core::DriverNode> NvmlNodes::ofDriver() const {
+    std::vector<core::DriverNode> nodes{{{gpuMajor, 255}, "nvidiactl"},
+                                        {{gpuMajor, 254}, "nvidia-modeset"}};
+    const auto major = findMajor(proc_ / "devices", capabilitiesDriver);
+    const auto capabilities = proc_ / "driver/nvidia/capabilities";
+    for (const auto& [file, name] :
+         {std::pair("fabric-imex-mgmt", "fabric management"),
+          std::pair("mig/config", "MIG configuration"), std::pair("mig/monitor", "MIG monitor")}) {
+        const auto minor = findMinor(capabilities / file);
+        if (major && minor)
+            nodes.push_back({{*major, *minor}, name, true});
+    }
+    return nodes;
+}
+
 std::vector<DeviceNode> NvmlNodes::ofGpu(std::uint32_t minor) const {
     if (minor > maxGpuMinor)
         return {};

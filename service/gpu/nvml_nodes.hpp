@@ -3,7 +3,7 @@
 // reports the minor number of a GPU. Only proc(5) has the minor numbers of MIG capabilities.
 #pragma once
 
-#include "core/device.hpp"
+#include "core/ports/gpus.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -25,6 +25,11 @@ class NvmlNodes {
     /// the nodes of the capabilities to use the GPU instance and the compute instance.
     [[nodiscard]] std::vector<core::DeviceNode>
     ofInstance(std::uint32_t minor, std::uint32_t gpuInstance, std::uint32_t computeInstance) const;
+
+    /// Returns the nodes that belong to no device: nvidiactl, nvidia-modeset, and those to manage
+    /// fabrics and to configure and monitor MIG. By their modes, the driver gives the monitor to
+    /// everybody and the other two to root.
+    [[nodiscard]] std::vector<core::DriverNode> ofDriver() const;
 
   private:
     std::filesystem::path proc_;

@@ -155,6 +155,13 @@ json encode(const std::vector<core::DeviceNode>& nodes) {
     return list;
 }
 
+json encode(const core::DriverNode& node) {
+    return {{"node", json::array({node.node.major, node.node.minor})},
+            {"name", node.name},
+            {"open", node.isOpen},
+            {"pci", orNull(node.pciAddress)}};
+}
+
 json encode(const NvmlDevice& device) {
     return {{"gpu", device.gpu},
             {"mig", orNull(device.mig)},
@@ -180,6 +187,12 @@ core::DeviceNode decodeNode(const json& value) {
     if (!value.is_array() || value.size() != 2)
         throw ProtocolError("invalid device node: expected two numbers");
     return {number(0, maxNodeMajor), number(1, maxNodeMinor)};
+}
+
+core::DriverNode decodeDriverNode(const json& value) {
+    const Object object(value, {"node", "name", "open", "pci"});
+    return {decodeNode(value.at("node")), object.text("name"), object.boolean("open"),
+            object.pciAddressOrNull("pci")};
 }
 
 NvmlDevice decodeDevice(const json& value) {
@@ -225,7 +238,7 @@ class Places {
 };
 
 NvmlReport decodeReport(const json& answer) {
-    const Object object(answer, {"sample", "driver", "gpus", "devices", "failed", "uses"});
+    const Object object(answer, {"sample", "driver", "gpus", "devices", "failed", "uses", "nodes"});
     NvmlReport report;
     report.driverVersion = object.textOrNull("driver");
     report.gpuCount = static_cast<std::uint32_t>(object.number("gpus", maxDevices));
@@ -252,6 +265,8 @@ NvmlReport decodeReport(const json& answer) {
         if (report.uses.back().pid == 0 || !uuids.contains(report.uses.back().device))
             throw ProtocolError("invalid use: unknown process or device");
     }
+    for (const json& value : object.list("nodes", maxDriverNodes))
+        report.nodes.push_back(decodeDriverNode(value));
     return report;
 }
 
@@ -308,6 +323,9 @@ std::string encodeAnswer(std::uint64_t sample, const NvmlAnswer& answer) {
                                       {"device", use.device},
                                       {"memory", orNull(use.usedMemory)},
                                       {"utilization", orNull(use.utilizationPercent)}});
+        result["nodes"] = json::array();
+        for (const core::DriverNode& node : report.nodes)
+            result["nodes"].push_back(encode(node));
     }
     return result.dump();
 }

@@ -9,7 +9,8 @@
 //                "used":1048576,"utilization":93,"temperature":38,"power":250000,"xid":null,
 //                "limit":400000,"pci":"0000:65:00.0","nodes":[[195,0]]}],
 //    "failed":[{"gpu":1,"lost":true}],
-//    "uses":[{"pid":4711,"device":"GPU-...","memory":null,"utilization":50}]}
+//    "uses":[{"pid":4711,"device":"GPU-...","memory":null,"utilization":50}],
+//    "nodes":[{"node":[226,128],"name":"renderD128 of GPU 0","open":false,"pci":"0000:65:00.0"}]}
 //   {"sample":7,"no_driver":"..."}
 //   {"sample":7,"error":"..."}
 //
@@ -40,6 +41,8 @@ inline constexpr std::size_t maxTextLength = 1024;
 /// The maximum number of devices and of uses in a reply.
 inline constexpr std::size_t maxDevices = 16'384;
 inline constexpr std::size_t maxUses = 500'000;
+/// The maximum number of the driver's nodes in a reply.
+inline constexpr std::size_t maxDriverNodes = 4 * maxDevices;
 /// The maximum number of nodes of a device.
 inline constexpr std::size_t maxNodes = 8;
 
@@ -82,6 +85,7 @@ struct NvmlReport {
     std::vector<NvmlFailedGpu> failed;
     std::vector<core::DeviceUse> uses;
     std::string driverVersion{}; ///< empty if the driver does not report it
+    std::vector<core::DriverNode> nodes{};
 };
 
 /// The machine has no driver.

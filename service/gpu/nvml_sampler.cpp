@@ -2,6 +2,7 @@
 #include "service/gpu/nvml_sampler.hpp"
 
 #include "core/text.hpp"
+#include "service/gpu/drm_nodes.hpp"
 
 #include <fmt/format.h>
 
@@ -103,8 +104,9 @@ std::uint32_t readInstance(const NvmlFunction<nvml::Device, unsigned*>& function
 } // namespace
 
 NvmlSampler::NvmlSampler(std::string library, std::filesystem::path gpuFolder,
-                         std::filesystem::path proc)
-    : libraryName_(std::move(library)), gpuFolder_(std::move(gpuFolder)), nodes_(std::move(proc)) {}
+                         std::filesystem::path proc, std::filesystem::path sys)
+    : libraryName_(std::move(library)), gpuFolder_(std::move(gpuFolder)), nodes_(std::move(proc)),
+      sys_(std::move(sys)) {}
 
 NvmlSampler::~NvmlSampler() {
     stop();
@@ -237,7 +239,38 @@ NvmlReport NvmlSampler::report() {
             report.devices.back().xid = xid->second;
     }
     unreportedXids_.clear();
+    report.nodes = readDriverNodes();
     return report;
+}
+
+// Names the nodes of the devices by the indices of this sample.
+std::vector<core::DriverNode> NvmlSampler::readDriverNodes() const {
+    std::vector<core::DriverNode> nodes = nodes_.ofDriver();
+    std::map<std::string, unsigned> gpus;
+    std::set<core::DeviceNode> named;
+    const auto add = [&](const core::DeviceNode& node, std::string name) {
+        if (named.insert(node).second)
+            nodes.push_back({node, std::move(name)});
+    };
+    for (const Entry& entry : entries_) {
+        const NvmlDevice& device = entry.device;
+        if (!device.pciAddress.empty())
+            gpus.emplace(device.pciAddress, device.gpu);
+        if (!device.nodes.empty())
+            add(device.nodes[0], fmt::format("GPU {}", device.gpu));
+        if (device.nodes.size() < 3)
+            continue;
+        add(device.nodes[1],
+            fmt::format("MIG instance {} of GPU {}", entry.gpuInstance, device.gpu));
+        add(device.nodes[2], fmt::format("MIG instance {}/{} of GPU {}", entry.gpuInstance,
+                                         entry.computeInstance, device.gpu));
+    }
+    for (core::DriverNode& node : findDrmNodes(sys_)) {
+        if (const auto gpu = gpus.find(node.pciAddress); gpu != gpus.end())
+            node.name += fmt::format(" of GPU {}", gpu->second);
+        nodes.push_back(std::move(node));
+    }
+    return nodes;
 }
 
 std::string NvmlSampler::readDriverVersion() const {

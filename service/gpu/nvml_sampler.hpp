@@ -25,8 +25,9 @@ class NvmlSampler {
   public:
     /// `library` is the name or path of NVML. `gpuFolder` is the folder in which the driver has one
     /// entry for each GPU. `proc` is the mount point of proc(5), which has the nodes of MIG
-    /// instances.
-    NvmlSampler(std::string library, std::filesystem::path gpuFolder, std::filesystem::path proc);
+    /// instances, and `sys` that of sysfs, which has those of DRM.
+    NvmlSampler(std::string library, std::filesystem::path gpuFolder, std::filesystem::path proc,
+                std::filesystem::path sys);
     NvmlSampler(const NvmlSampler&) = delete;
     NvmlSampler& operator=(const NvmlSampler&) = delete;
     ~NvmlSampler();
@@ -56,6 +57,7 @@ class NvmlSampler {
 
     NvmlReport report();
     [[nodiscard]] std::string readDriverVersion() const;
+    [[nodiscard]] std::vector<core::DriverNode> readDriverNodes() const;
     void logFailures(std::map<unsigned, nvml::Return> failures);
     [[nodiscard]] std::vector<Entry> readGpu(unsigned index) const;
     [[nodiscard]] std::vector<Entry> readMigInstances(unsigned index, nvml::Device gpu) const;
@@ -73,6 +75,7 @@ class NvmlSampler {
     std::string libraryName_;
     std::filesystem::path gpuFolder_;
     NvmlNodes nodes_;
+    std::filesystem::path sys_;
     std::unique_ptr<NvmlLibrary> library_;
     bool started_ = false;
     Listing listing_; // as of the last start of NVML

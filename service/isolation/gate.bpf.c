@@ -18,7 +18,7 @@ enum verdict { REFUSE = 0, ALLOW = 1 };
 // The loader inserts a map for each of these. Only the loader and the service write to them, except
 // for `refusals`, to which the program also writes.
 struct map;
-extern struct map majors;     // major -> 1: guarded; an array costs other devices least
+extern struct map majors;     // major -> enum genv_guard; an array costs other devices least
 extern struct map grants;     // struct genv_grant -> 1
 extern struct map identities; // struct genv_uid_block -> uid or GENV_EXEMPT
 extern struct map refusals;   // struct genv_refusal_key -> struct genv_refusal
@@ -66,7 +66,10 @@ int genv_gate(struct bpf_cgroup_dev_ctx* access) {
         return ALLOW;
     __u32 major = access->major;
     const __u32* guarded = lookUp(&majors, &major);
-    if (!guarded || !*guarded)
+    if (!guarded || *guarded == GENV_GUARD_NONE)
+        return ALLOW;
+    struct genv_grant wanted = {.major = major, .minor = access->minor, .uid = GENV_LISTED};
+    if (*guarded == GENV_GUARD_LISTED && !lookUp(&grants, &wanted))
         return ALLOW;
 
     __u32 entry = GENV_MODE_ENTRY;
@@ -80,7 +83,7 @@ int genv_gate(struct bpf_cgroup_dev_ctx* access) {
     const __u32 uid = (__u32)realUidAndGid();
     if (uid == 0)
         return ALLOW;
-    struct genv_grant wanted = {.major = major, .minor = access->minor, .uid = GENV_ANYONE};
+    wanted.uid = GENV_ANYONE;
     if (lookUp(&grants, &wanted))
         return ALLOW;
 

@@ -11,6 +11,14 @@
 /* Special values in place of a uid. No user has this uid. */
 #define GENV_ANYONE 0xffffffffu /* in grants: everybody may open the node */
 #define GENV_EXEMPT 0xffffffffu /* in identities: these uids may open every node */
+#define GENV_LISTED 0xfffffffeu /* in grants: the node is one of the guarded ones of its major */
+
+/* majors: how the nodes of a major are guarded. */
+enum genv_guard {
+    GENV_GUARD_NONE = 0,
+    GENV_GUARD_ALL = 1,    /* all, also those that appear later */
+    GENV_GUARD_LISTED = 2, /* those with GENV_LISTED in grants: the major belongs to many drivers */
+};
 
 /* grants: a user who may open a node; the value is always 1. */
 struct genv_grant {

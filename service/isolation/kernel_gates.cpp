@@ -32,7 +32,7 @@ std::string describe(const core::Grant& grant) {
 }
 
 genv_grant toKernel(const core::Grant& grant) {
-    if (grant.uid == GENV_ANYONE) // no user has this uid
+    if (grant.uid >= GENV_LISTED) // no user has these uids
         core::fail(ErrorCode::IsolationFailed, "{} is not the uid of a user", *grant.uid);
     return {grant.node.major, grant.node.minor, grant.uid.value_or(GENV_ANYONE)};
 }
@@ -191,10 +191,28 @@ void KernelGates::setSuspended(bool suspended) {
 bool KernelGates::guard(std::uint32_t major) {
     bool guarded = false;
     use("cannot guard device nodes", [&](const GateMapSet& maps) {
-        guarded = maps.majors.find(major).value_or(0) != 0;
+        guarded = maps.majors.find(major) == GENV_GUARD_ALL;
         if (!guarded && isDynamic(major)) {
-            maps.majors.put(major, present);
+            maps.majors.put(major, GENV_GUARD_ALL);
             guarded = true;
+        }
+    });
+    return guarded;
+}
+
+bool KernelGates::guardRenderNodes(const std::set<core::DeviceNode>& nodes) {
+    bool guarded = false;
+    use("cannot guard render nodes", [&](const GateMapSet& maps) {
+        guarded = maps.majors.find(drmMajor) == GENV_GUARD_LISTED;
+        if (!guarded)
+            return;
+        for (const core::DeviceNode& node : nodes) {
+            if (node.major == drmMajor)
+                maps.grants.put({node.major, node.minor, GENV_LISTED}, present);
+        }
+        for (const genv_grant& key : maps.grants.keys(GENV_MAX_GRANTS)) {
+            if (key.uid == GENV_LISTED && !nodes.contains({key.major, key.minor}))
+                maps.grants.remove(key);
         }
     });
     return guarded;
@@ -204,6 +222,8 @@ std::vector<core::Grant> KernelGates::grants() {
     std::vector<core::Grant> grants;
     use("cannot list the kernel's grants", [&](const GateMapSet& maps) {
         for (const genv_grant& key : maps.grants.keys(GENV_MAX_GRANTS)) {
+            if (key.uid == GENV_LISTED)
+                continue;
             core::Grant grant{{key.major, key.minor}, std::nullopt};
             if (key.uid != GENV_ANYONE)
                 grant.uid = key.uid;

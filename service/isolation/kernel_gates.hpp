@@ -32,6 +32,7 @@ class KernelGates : public core::Gates {
     [[nodiscard]] bool isSuspended() override;
     void setSuspended(bool suspended) override;
     [[nodiscard]] bool guard(std::uint32_t major) override;
+    [[nodiscard]] bool guardRenderNodes(const std::set<core::DeviceNode>& nodes) override;
     [[nodiscard]] std::vector<core::Grant> grants() override;
     void grant(const core::Grant& grant) override;
     void revoke(const core::Grant& grant) override;

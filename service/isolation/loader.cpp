@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -128,18 +129,29 @@ class Maps {
 };
 
 // Writes to an array with one entry for each major. Adds new entries first, as for identities.
-void writeMajors(const MajorsMap& map, const std::vector<std::uint32_t>& wanted) {
-    for (const std::uint32_t major : wanted)
-        map.put(major, present);
+void writeMajors(const MajorsMap& map, const GatePlan& plan) {
+    std::map<std::uint32_t, std::uint32_t> wanted;
+    if (plan.renderNodes)
+        wanted[drmMajor] = GENV_GUARD_LISTED;
+    for (const std::uint32_t major : plan.majors)
+        wanted[major] = GENV_GUARD_ALL;
+    for (const auto& [major, guard] : wanted)
+        map.put(major, guard);
     for (std::uint32_t major = 0; major < GENV_MAX_MAJORS; ++major) {
-        if (map.find(major).value_or(0) != 0 && std::ranges::find(wanted, major) == wanted.end())
-            map.put(major, 0);
+        if (map.find(major).value_or(GENV_GUARD_NONE) != GENV_GUARD_NONE && !wanted.contains(major))
+            map.put(major, GENV_GUARD_NONE);
     }
 }
 
-void openSharedNodes(const GrantsMap& map) {
+// Opens the nodes that give access to no GPU, and lists the guarded ones of DRM. The service
+// removes those that no longer belong to a GPU.
+void writeNodes(const GrantsMap& map, const GatePlan& plan) {
     for (const core::DeviceNode& node : sharedNodes)
         map.put({node.major, node.minor, GENV_ANYONE}, present);
+    for (const core::DeviceNode& node : plan.open)
+        map.put({node.major, node.minor, GENV_ANYONE}, present);
+    for (const core::DeviceNode& node : plan.renderNodes.value_or(std::vector<core::DeviceNode>{}))
+        map.put({node.major, node.minor, GENV_LISTED}, present);
 }
 
 } // namespace
@@ -157,9 +169,9 @@ GateState Loader::putUp(const GatePlan& plan) const {
     maps.pinAside();
 
     maps.copyGrants();
-    openSharedNodes(maps.set().grants);
+    writeNodes(maps.set().grants, plan);
     writeIdentities(maps.set().identities, plan.identities);
-    writeMajors(maps.set().majors, plan.majors);
+    writeMajors(maps.set().majors, plan);
     const bool isSuspended = maps.isSuspended();
     maps.set().mode.put(GENV_MODE_ENTRY, toKernel(isSuspended ? core::GateMode::Open : plan.mode));
     maps.set().mode.put(GENV_SUSPENDED_ENTRY, isSuspended ? 1 : 0);
@@ -168,6 +180,7 @@ GateState Loader::putUp(const GatePlan& plan) const {
     maps.putInPlace();
     // Until now, the service has added its grants to the old map.
     maps.copyGrants();
+    writeNodes(maps.set().grants, plan);
     return {wasReplaced, isSuspended};
 }
 

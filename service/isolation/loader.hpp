@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct GatePlan {
     core::GateMode mode = core::GateMode::Refuse;
     std::vector<std::uint32_t> majors; ///< of the guarded devices; all others are open
     std::vector<IdentityBlock> identities;
+    /// The guarded nodes of GPUs among those of DRM, which are otherwise open. Unset: none is
+    /// guarded, not even those that the service finds later.
+    std::optional<std::vector<core::DeviceNode>> renderNodes{};
+    std::vector<core::DeviceNode> open{}; ///< nodes of guarded majors that give access to no GPU
 };
 
 /// The result of setting up the gate.

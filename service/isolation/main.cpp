@@ -6,6 +6,8 @@
 #include "core/error.hpp"
 #include "core/ports/log.hpp"
 #include "core/text.hpp"
+#include "service/gpu/drm_nodes.hpp"
+#include "service/gpu/nvml_nodes.hpp"
 #include "service/isolation/identities.hpp"
 #include "service/isolation/kernel_gates.hpp"
 #include "service/isolation/kernel_texts.hpp"
@@ -78,6 +80,15 @@ std::vector<std::uint32_t> guardedMajors() {
     return majors;
 }
 
+std::vector<core::DeviceNode> nodesOf(const std::vector<core::DriverNode>& known, bool open) {
+    std::vector<core::DeviceNode> nodes;
+    for (const core::DriverNode& each : known) {
+        if (each.isOpen == open)
+            nodes.push_back(each.node);
+    }
+    return nodes;
+}
+
 std::string hintFor(int error) {
     switch (error) {
     case EPERM:
@@ -146,8 +157,12 @@ int putUp(const Options& options, const core::IsolationSettings& settings) {
                                           ? rootControlGroup()
                                           : std::filesystem::path(options.controlGroup));
     const bool watches = settings.mode == IsolationMode::Watch;
-    const auto state = loader.putUp({watches ? core::GateMode::Watch : core::GateMode::Refuse,
-                                     guardedMajors(), std::move(identities.blocks)});
+    service::isolation::GatePlan plan{watches ? core::GateMode::Watch : core::GateMode::Refuse,
+                                      guardedMajors(), std::move(identities.blocks)};
+    plan.open = nodesOf(service::NvmlNodes("/proc").ofDriver(), true);
+    if (settings.renderNodes)
+        plan.renderNodes = nodesOf(service::findDrmNodes("/sys"), false);
+    const auto state = loader.putUp(plan);
     const std::string mode = core::toString(settings.mode);
     if (state.isSuspended)
         log(core::Severity::Warning,

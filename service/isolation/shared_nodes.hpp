@@ -16,6 +16,9 @@ inline constexpr std::uint32_t nvidiaMajor = 195;
 /// boot.
 inline constexpr const char* migDriver = "nvidia-caps";
 
+/// The major number of DRM (/dev/dri), whose nodes belong to many drivers, from the same list.
+inline constexpr std::uint32_t drmMajor = 226;
+
 /// The nodes that stay open for everybody while the gate is active, because every program on any
 /// GPU opens them: /dev/nvidiactl and /dev/nvidia-modeset.
 inline constexpr std::array<core::DeviceNode, 2> sharedNodes{core::DeviceNode{nvidiaMajor, 255},

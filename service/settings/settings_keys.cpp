@@ -231,7 +231,12 @@ const Keys<Settings>& isolationKeys() {
          [](const std::string& value, Settings& settings) {
              readOpenDevices(value, settings.isolation);
          },
-         [](const Settings& settings) { return writeOpenDevices(settings.isolation); }}};
+         [](const Settings& settings) { return writeOpenDevices(settings.isolation); }},
+        {"IsolationRenderNodes",
+         [](const std::string& value, Settings& settings) {
+             settings.isolation.renderNodes = readFlag(value);
+         },
+         [](const Settings& settings) { return writeFlag(settings.isolation.renderNodes); }}};
     return keys;
 }
 

@@ -236,7 +236,7 @@ TEST_F(IsolatedGpus, AreWatchedOnlyWhereThatIsConfigured) {
     ASSERT_GT(sd_bus_message_read(message, "uust", &uid, &device, &node, &count), 0);
     EXPECT_EQ(uid, bob);
     EXPECT_EQ(device, 1U);
-    EXPECT_STREQ(node, "195:1");
+    EXPECT_STREQ(node, "GPU 1");
     EXPECT_EQ(count, 1U);
     EXPECT_EQ(asBob->manager("ListRefusedOpens", "a{sv}", 1, "all", "b", 1).error,
               error::interactive);

@@ -35,6 +35,17 @@ TEST(IsolationReport, SaysWhatTheKernelDoesAndOfEachGpu) {
               "GPU 1: guarded\n");
 }
 
+TEST(IsolationReport, SaysWhetherRenderNodesAreGuarded) {
+    EXPECT_NE(isolationText(inForce, true).find("\nRender nodes (/dev/dri) of GPUs: guarded\n"),
+              std::string::npos);
+    EXPECT_NE(isolationText(inForce, false)
+                  .find("\nRender nodes (/dev/dri) of GPUs: open to everybody "
+                        "(IsolationRenderNodes=no)\n"),
+              std::string::npos);
+    EXPECT_EQ(isolationText(notConfigured, false).find("Render"), std::string::npos);
+    EXPECT_EQ(isolationJson(inForce, true).at("render_nodes_guarded"), true);
+}
+
 TEST(IsolationReport, SaysWhyItIsNotInForceAndWhatToDo) {
     EXPECT_EQ(isolationText(failed),
               "Isolation=user is configured but not in force: every user may be able to open every "
@@ -59,8 +70,8 @@ TEST(IsolationReport, SaysWhyItIsNotInForceAndWhatToDo) {
 TEST(IsolationReport, IsJsonWithEachGpu) {
     EXPECT_EQ(
         isolationJson(inForce).dump(),
-        R"({"mode":"user","wanted":"user","suspended":false,"trouble":null,"devices":)"
-        R"([{"index":0,"guarded":true,"open":false},{"index":2,"guarded":true,"open":true}]})");
+        R"({"mode":"user","wanted":"user","suspended":false,"trouble":null,)"
+        R"("render_nodes_guarded":null,"devices":[{"index":0,"guarded":true,"open":false},{"index":2,"guarded":true,"open":true}]})");
 }
 
 TEST(IsolationReport, ListsRefusalsWithHostileNamesMadeSafe) {
@@ -74,11 +85,14 @@ TEST(IsolationReport, ListsRefusalsWithHostileNamesMadeSafe) {
     RefusedOpen gone = known;
     gone.device.reset();
     gone.node = "195:9";
+    RefusedOpen named = known;
+    named.node = "renderD128 of GPU 1";
     const Table table = refusalTable(
-        {known, gone}, [](std::uint32_t) { return "bob"; }, [](Time) { return "now"; });
-    EXPECT_EQ(table.csv(true), "LAST,USER,GPU,TIMES,PID,PROGRAM\n"
-                               "now,bob(1002),1,7,42,\\x1b[2J\n"
-                               "now,bob(1002),195:9,7,42,\\x1b[2J\n");
+        {known, gone, named}, [](std::uint32_t) { return "bob"; }, [](Time) { return "now"; });
+    EXPECT_EQ(table.csv(true), "LAST,USER,NODE,TIMES,PID,PROGRAM\n"
+                               "now,bob(1002),GPU 1,7,42,\\x1b[2J\n"
+                               "now,bob(1002),195:9,7,42,\\x1b[2J\n"
+                               "now,bob(1002),renderD128 of GPU 1,7,42,\\x1b[2J\n");
 }
 
 } // namespace

@@ -22,6 +22,8 @@ class FakeGates : public core::Gates {
     bool suspended = false;
     std::set<std::uint32_t> majors{195};
     std::set<std::uint32_t> unguardable; ///< majors that guard() does not accept as a GPU's
+    bool guardsRenderNodes = false;      ///< the loader has read IsolationRenderNodes=yes
+    std::set<core::DeviceNode> renderNodes;
     std::set<core::Grant> granted;
     std::map<core::Uid, std::optional<core::Uid>> grantees; ///< unset: exempt
     std::vector<core::Refusals> counted;
@@ -47,6 +49,11 @@ class FakeGates : public core::Gates {
         if (!unguardable.contains(major))
             majors.insert(major);
         return majors.contains(major);
+    }
+    bool guardRenderNodes(const std::set<core::DeviceNode>& nodes) override {
+        if (guardsRenderNodes)
+            renderNodes = nodes;
+        return guardsRenderNodes;
     }
     std::vector<core::Grant> grants() override { return {granted.begin(), granted.end()}; }
     void grant(const core::Grant& grant) override {

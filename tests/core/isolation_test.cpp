@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace genv::tests {
 namespace {
 
@@ -259,6 +261,100 @@ TEST_F(IsolationTest, TakesStaleGrantsAwayAlsoWhereTheTableIsFull) {
     gates.isFull = false;
     isolation.check();
     EXPECT_EQ(gates.texts(), GrantTexts{"195:0 1001"});
+}
+
+// GPU 0 with a render node, and MIG's monitor, which the driver gives to everybody.
+class NamedNodes : public IsolationTest {
+  protected:
+    NamedNodes() {
+        seen.devices[0].pciAddress = "0000:65:00.0";
+        seen.devices[1].pciAddress = "0000:66:00.0";
+        seen.nodes = {{{195, 255}, "nvidiactl"},
+                      {{241, 2}, "MIG monitor", true},
+                      {{226, 128}, "renderD128 of GPU 0", false, "0000:65:00.0"},
+                      {{226, 130}, "renderD130", false, "0000:99:00.0"}};
+        activate("100", alice);
+    }
+    void guardRenderNodes() {
+        settings.renderNodes = true;
+        gates.guardsRenderNodes = true;
+    }
+
+    core::Observation seen = observation(2);
+    const core::DeviceNode rendering{226, 128};
+};
+
+TEST_F(NamedNodes, ThatGiveAccessToNoDeviceAreOpenToEverybody) {
+    observe(seen);
+    EXPECT_EQ(gates.texts(), GrantTexts{"241:2 all"});
+    EXPECT_FALSE(gates.majors.contains(226));
+}
+
+TEST_F(NamedNodes, ForRenderingStayOpenUnlessAskedFor) {
+    gates.guardsRenderNodes = true;
+    observe(seen);
+    attachIndices("100", {0});
+    EXPECT_EQ(gates.texts(), (GrantTexts{"195:0 1001", "241:2 all"}));
+    EXPECT_TRUE(gates.renderNodes.empty());
+    EXPECT_FALSE(isolation.report().guardsRenderNodes);
+}
+
+TEST_F(NamedNodes, ForRenderingAreGrantedWithTheirGpu) {
+    guardRenderNodes();
+    observe(seen);
+    EXPECT_EQ(gates.renderNodes, (std::set<core::DeviceNode>{rendering, {226, 130}}));
+    EXPECT_TRUE(isolation.report().guardsRenderNodes);
+    EXPECT_EQ(isolation.report().guarded, (std::vector<core::DeviceIndex>{0, 1}));
+    attachIndices("100", {0});
+    EXPECT_EQ(gates.texts(), (GrantTexts{"195:0 1001", "226:128 1001", "241:2 all"}));
+    attachIndices("100", {1});
+    ledger.detach("100", {0}, alice);
+    EXPECT_EQ(gates.texts(), (GrantTexts{"195:1 1001", "241:2 all"}));
+    EXPECT_FALSE(gates.majors.contains(226)) << "an Intel node stays open";
+}
+
+TEST_F(NamedNodes, ForRenderingAppearLaterAndGoWithTheSetting) {
+    guardRenderNodes();
+    const std::vector<core::DriverNode> later = std::exchange(seen.nodes, {});
+    observe(seen);
+    attachIndices("100", {0});
+    EXPECT_TRUE(gates.renderNodes.empty());
+    seen.nodes = later;
+    observe(seen);
+    EXPECT_TRUE(gates.renderNodes.contains(rendering));
+    EXPECT_TRUE(gates.texts().contains("226:128 1001"));
+    settings.renderNodes = false;
+    isolation.checkAll();
+    EXPECT_TRUE(gates.renderNodes.empty());
+    EXPECT_FALSE(gates.texts().contains("226:128 1001"));
+}
+
+TEST_F(NamedNodes, ForRenderingAreOpenWithTheirGpu) {
+    guardRenderNodes();
+    settings.openDevices = {seen.devices[0].facts.uuid};
+    observe(seen);
+    EXPECT_EQ(gates.texts(), (GrantTexts{"195:0 all", "226:128 all", "241:2 all"}));
+}
+
+TEST_F(NamedNodes, ForRenderingThatTheLoaderDoesNotGuardAreAProblem) {
+    settings.renderNodes = true;
+    observe(seen);
+    EXPECT_EQ(isolation.report().trouble, "the kernel guards no render nodes: genv-isolation has "
+                                          "not read IsolationRenderNodes=yes");
+    EXPECT_FALSE(isolation.report().guardsRenderNodes);
+}
+
+TEST_F(NamedNodes, AreNamedInPlaceOfTheirNumbers) {
+    observe(seen);
+    EXPECT_EQ(isolation.nameOf({241, 2}), "MIG monitor");
+    EXPECT_EQ(isolation.nameOf(rendering), "renderD128 of GPU 0");
+    EXPECT_EQ(isolation.nameOf({195, 255}), "nvidiactl");
+    EXPECT_EQ(isolation.nameOf({195, 1}), "GPU 1") << "the driver gave no name";
+    EXPECT_EQ(isolation.nameOf({241, 9}), "241:9");
+    ASSERT_NE(isolation.deviceWith(rendering), nullptr);
+    EXPECT_EQ(isolation.deviceWith(rendering)->index, 0U);
+    EXPECT_EQ(isolation.deviceWith({241, 2}), nullptr) << "it is no GPU";
+    EXPECT_EQ(isolation.deviceWith({226, 130}), nullptr);
 }
 
 TEST(SettingsOfIsolation, NameTheProcessesThatKeepAGpu) {

@@ -35,6 +35,18 @@ TEST_F(RefusalWatchTest, TellsOfRefusalsOnceAMinute) {
     EXPECT_TRUE(refused[1].isRefused);
     EXPECT_EQ(watch.countOf(ledger.device(1).facts.uuid), 1003U);
     EXPECT_EQ(watch.list().at(0).device, 1U);
+    EXPECT_EQ(watch.list().at(0).node, "GPU 1");
+}
+
+TEST_F(RefusalWatchTest, ListsANodeOfNoDeviceByItsName) {
+    core::Observation seen = observation(1);
+    seen.nodes = {{{241, 2}, "MIG monitor", true}};
+    observe(seen);
+    const core::RefusalWatch watch(isolation, gates, events, clock);
+    gates.counted = {{bob, {241, 2}, 1, clock.boot, 77, "python3"}};
+    ASSERT_EQ(watch.list().size(), 1U);
+    EXPECT_EQ(watch.list()[0].node, "MIG monitor");
+    EXPECT_EQ(watch.list()[0].device, std::nullopt);
 }
 
 TEST_F(RefusalWatchTest, TellsOnceOfADeviceWithSeveralNodes) {

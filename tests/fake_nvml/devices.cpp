@@ -25,11 +25,14 @@ PciAddress parsePci(const std::string& text) {
     return address;
 }
 
-// Returns a GPU's address. If the file has none, it is derived from the index.
+// Returns a GPU's address. If the file has none, it is derived from the place in the file.
 PciAddress pciOf(Machine& m, unsigned index) {
+    unsigned place = 0;
     for (const json& gpu : member(m.file(), "devices")) {
-        if (textOf(gpu["uuid"]) == m.gpus().at(index) && gpu.contains("pci"))
-            return parsePci(textOf(gpu["pci"]));
+        if (textOf(gpu["uuid"]) == m.gpus().at(index))
+            return gpu.contains("pci") ? parsePci(textOf(gpu["pci"]))
+                                       : PciAddress{0, 0x10 + place, 0};
+        ++place;
     }
     return {0, 0x10 + index, 0};
 }

@@ -87,8 +87,11 @@ void Machine::init() {
     ++generation_;
     gpus_.clear();
     opened_.clear();
-    for (const json& gpu : member(file_, "devices"))
-        gpus_.push_back(textOf(gpu["uuid"]));
+    const bool hidesRefused = member(file_, "hides_refused") == true;
+    for (const json& gpu : member(file_, "devices")) {
+        if (!hidesRefused || mayOpen(textOf(gpu["uuid"])))
+            gpus_.push_back(textOf(gpu["uuid"]));
+    }
 }
 
 void Machine::shutdown() {

@@ -32,7 +32,8 @@
 //
 // The node of a GPU is opened when its handle is requested. A caller who may not open it gets
 // NVML_ERROR_NO_PERMISSION and no handle, although all GPUs are counted, except by the first
-// version of the count. A node without a driver counts as one that can be opened. XID events are
+// version of the count. With "hides_refused", such GPUs do not exist for the caller, as for NVML of
+// driver 580. A node without a driver counts as one that can be opened. XID events are
 // delivered once to each event set that was created before their id first appeared in the file. A
 // text may be an array of bytes, for values that JSON cannot hold.
 #pragma once

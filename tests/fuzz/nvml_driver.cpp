@@ -123,7 +123,7 @@ GENV_FUZZ_TARGET(nvml_driver) {
     std::vector<service::NvmlAnswer> answers;
     {
         const WithoutStandardError quiet;
-        service::NvmlSampler sampler("", "/nonexistent", "/nonexistent");
+        service::NvmlSampler sampler("", "/nonexistent", "/nonexistent", "/nonexistent");
         for (int i = 0; i < 3; ++i)
             answers.push_back(sampler.sample());
     }

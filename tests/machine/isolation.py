@@ -186,13 +186,13 @@ class Isolation(Isolated):
         bob = self.shell("bob")
         self.ok(bob.run("genv activate --gpus 0"))
         since = float(self.now()[1:]) * 1_000_000
-        before = self.refused_opens("bob").get("195:0", 0)
+        before = self.refused_opens("bob").get("GPU 0", 0)
         for command, message in (("exec 3<>/dev/nvidia0", "/dev/nvidia0: Operation not permitted"),
                                  ("env --ignore-environment cat /dev/nvidia0", "/dev/nvidia0: Operation not permitted"),
                                  ("env --unset=CUDA_VISIBLE_DEVICES python3 -c 'open(\"/dev/nvidia0\")'",
                                   "PermissionError: [Errno 1] Operation not permitted: '/dev/nvidia0'")):
             self.refused(bob.run(f"({command})"), 1, message)
-        self.assertEqual(self.refused_opens("bob")["195:0"], before + 3)
+        self.assertEqual(self.refused_opens("bob")["GPU 0"], before + 3)
         # Refusals from before genvd's first reading cause no notice, so bob tries until the prompt has it.
         await_that("the sentence at bob's prompt", lambda: REFUSAL.search(self.prompt_after_an_open(bob)))
         await_that("a record of it", lambda: [
@@ -259,11 +259,11 @@ class Isolation(Isolated):
         before = self.refused_opens("bob")
         self.assert_stranger(EVERYTHING)
         self.assert_holder(EVERYTHING)
-        self.assertEqual(self.refused_opens("bob"), {node: before.get(node, 0) + 1 for node in ("195:0", "195:1")})
+        self.assertEqual(self.refused_opens("bob"), {node: before.get(node, 0) + 1 for node in ("GPU 0", "GPU 1")})
         self.settings("Isolation=user")
         self.assert_in_force("user")
         self.assert_stranger()
-        self.assertEqual(self.refused_opens("bob"), {node: before.get(node, 0) + 2 for node in ("195:0", "195:1")})
+        self.assertEqual(self.refused_opens("bob"), {node: before.get(node, 0) + 2 for node in ("GPU 0", "GPU 1")})
 
     def refused_opens(self, user):
         """Maps each node to the number of refusals of the user there."""

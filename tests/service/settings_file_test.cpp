@@ -160,9 +160,10 @@ TEST_F(SettingsFile, NamesTheLimitThatMakesNoSense) {
 TEST_F(SettingsFile, ReadsIsolation) {
     EXPECT_EQ(read().isolation, core::IsolationSettings{});
     folder.write("genvd.conf", "[Isolation]\nIsolation=watch\nIsolationExempt=alice system bob\n"
-                               "IsolationOpenDevices=GPU-1 MIG-2\nDockerUser=yes\n");
-    const core::IsolationSettings expected{
-        core::IsolationMode::Watch, true, {"alice", "bob"}, true, {"GPU-1", "MIG-2"}};
+                               "IsolationOpenDevices=GPU-1 MIG-2\nDockerUser=yes\n"
+                               "IsolationRenderNodes=yes\n");
+    const core::IsolationSettings expected{core::IsolationMode::Watch, true, {"alice", "bob"}, true,
+                                           {"GPU-1", "MIG-2"},         true};
     EXPECT_EQ(read().isolation, expected);
     folder.write("genvd.conf", "[Isolation]\nIsolation=user\nIsolationExempt=alice\n");
     EXPECT_FALSE(read().isolation.exemptSystem);
@@ -178,6 +179,8 @@ TEST_F(SettingsFile, NeverTakesAMistakeForAnExemption) {
             << name;
     EXPECT_EQ(complaint("[Isolation]\nIsolation=yes\n"),
               "2: Isolation: invalid mode \"yes\": expected none, watch or user");
+    EXPECT_EQ(complaint("[Isolation]\nIsolationRenderNodes=maybe\n"),
+              "2: IsolationRenderNodes: invalid value \"maybe\": expected yes or no");
     EXPECT_EQ(complaint("[Isolation]\nIsolationOpenDevices=0\n").substr(0, 40),
               "2: IsolationOpenDevices: invalid UUID \"0");
 }

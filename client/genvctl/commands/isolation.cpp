@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include <memory>
+#include <optional>
 
 namespace genv::ctl {
 
@@ -20,8 +21,9 @@ namespace {
 
 void showIsolation(Context& context) {
     const IsolationState state = context.client().isolation();
-    if (!context.printJson(isolationJson(state)))
-        print(isolationText(state));
+    const std::optional<bool> renderNodes = context.client().guardsRenderNodes();
+    if (!context.printJson(isolationJson(state, renderNodes)))
+        print(isolationText(state, renderNodes));
     if (!isAsWanted(state))
         throw Failure(ExitStatus::Failed, ""); // the sentence above has the reason
 }

@@ -9,6 +9,7 @@
 
 #include <fmt/ranges.h>
 
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -56,11 +57,20 @@ Ranges ranges(sd_bus_message* message) {
     return values;
 }
 
-struct State : IsolationState {
+struct Described {
+    IsolationState state;
     Ranges exempt;
+    std::optional<bool> guardsRenderNodes; ///< unset: the service does not know
 };
 
-void readEntry(sd_bus_message* message, State& state) {
+bool flag(sd_bus_message* message) {
+    int value = 0;
+    sd_bus_message_read(message, "v", "b", &value);
+    return value != 0;
+}
+
+void readEntry(sd_bus_message* message, Described& described) {
+    IsolationState& state = described.state;
     const char* name = "";
     sd_bus_message_read(message, "s", &name);
     const std::string_view key = name;
@@ -73,23 +83,24 @@ void readEntry(sd_bus_message* message, State& state) {
     else if (key == "unguarded")
         state.unguarded = numbers(message);
     else if (key == "exempt")
-        state.exempt = ranges(message);
-    else if (int suspended = 0;
-             key == "suspended" && sd_bus_message_read(message, "v", "b", &suspended) >= 0)
-        state.suspended = suspended != 0;
+        described.exempt = ranges(message);
+    else if (key == "suspended")
+        state.suspended = flag(message);
+    else if (key == "render-nodes")
+        described.guardsRenderNodes = flag(message);
     else
         sd_bus_message_skip(message, "v");
 }
 
-State isolationOf(const SystemBus& bus) {
+Described isolationOf(const SystemBus& bus) {
     const auto reply = bus.call(manager, "DescribeIsolation");
-    State state;
+    Described described;
     sd_bus_message_enter_container(reply.get(), 'a', "{sv}");
     while (sd_bus_message_enter_container(reply.get(), 'e', "sv") > 0) {
-        readEntry(reply.get(), state);
+        readEntry(reply.get(), described);
         sd_bus_message_exit_container(reply.get());
     }
-    return state;
+    return described;
 }
 
 // Returns the users whom isolation never refuses, such as "Exempt: root, uids 1-999, alice (1001)".
@@ -109,7 +120,8 @@ std::string exemptions(const Ranges& exempt) {
     return fmt::format("Exempt: {}.", fmt::join(texts, ", "));
 }
 
-Finding ofState(const State& state) {
+Finding ofState(const Described& described) {
+    const IsolationState& state = described.state;
     if (state.wanted == none)
         return {Ok, "not configured: every user can open every GPU", ""};
     if (state.suspended)
@@ -123,7 +135,11 @@ Finding ofState(const State& state) {
     if (!isAsWanted(state))
         return {Problem, isolationSentence(state),
                 "As root: systemctl restart genv-isolation && systemctl reload genvd"};
-    return {Ok, isolationSentence(state) + ' ' + exemptions(state.exempt), ""};
+    std::string found = isolationSentence(state);
+    found += ' ' + exemptions(described.exempt);
+    if (described.guardsRenderNodes)
+        found += ' ' + renderNodesSentence(*described.guardsRenderNodes) + '.';
+    return {Ok, std::move(found), ""};
 }
 
 } // namespace

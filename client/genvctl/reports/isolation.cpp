@@ -33,6 +33,12 @@ std::string deviceLine(const IsolationState& state, std::uint32_t index) {
         contains(state.open, index) ? ", open to everybody (IsolationOpenDevices=)" : "");
 }
 
+// Earlier services report the number of a node in place of its name.
+std::string nodeText(const RefusedOpen& refused) {
+    const bool isNumber = refused.node.find_first_not_of("0123456789:") == std::string::npos;
+    return refused.device && isNumber ? fmt::format("GPU {}", *refused.device) : refused.node;
+}
+
 } // namespace
 
 bool isAsWanted(const IsolationState& state) {
@@ -66,19 +72,28 @@ IsolationTrouble isolationTrouble(const IsolationState& state) {
             "systemctl restart genv-isolation && systemctl reload genvd"};
 }
 
-std::string isolationText(const IsolationState& state) {
+std::string renderNodesSentence(bool areGuarded) {
+    return areGuarded ? "Render nodes (/dev/dri) of GPUs: guarded"
+                      : "Render nodes (/dev/dri) of GPUs: open to everybody "
+                        "(IsolationRenderNodes=no)";
+}
+
+std::string isolationText(const IsolationState& state,
+                          const std::optional<bool>& guardsRenderNodes) {
     std::string text = isolationSentence(state) + '\n';
     if (state.wanted == none)
         return text;
     text += fmt::format("Configured: Isolation={}\n", shown(state.wanted));
     for (const std::uint32_t index : devicesOf(state))
         text += deviceLine(state, index);
+    if (guardsRenderNodes)
+        text += renderNodesSentence(*guardsRenderNodes) + '\n';
     if (const IsolationTrouble trouble = isolationTrouble(state); !trouble.what.empty())
         text += fmt::format("Problem: {}\n{}\n", shown(trouble.what), trouble.advice);
     return text;
 }
 
-Json isolationJson(const IsolationState& state) {
+Json isolationJson(const IsolationState& state, const std::optional<bool>& guardsRenderNodes) {
     Json devices = Json::array();
     for (const std::uint32_t index : devicesOf(state))
         devices.push_back({{"index", index},
@@ -88,15 +103,16 @@ Json isolationJson(const IsolationState& state) {
             {"wanted", state.wanted},
             {"suspended", state.suspended},
             {"trouble", state.trouble.empty() ? Json(nullptr) : Json(state.trouble)},
+            {"render_nodes_guarded", orNull(guardsRenderNodes)},
             {"devices", std::move(devices)}};
 }
 
 Table refusalTable(const std::vector<RefusedOpen>& refusals, const UserNames& user,
                    const TimeTexts& time) {
-    Table table({{"LAST", 16}, {"USER", 16}, {"GPU", 8}, {"TIMES", 8}, {"PID", 9}, {"PROGRAM", 0}});
+    Table table(
+        {{"LAST", 16}, {"USER", 16}, {"NODE", 16}, {"TIMES", 8}, {"PID", 9}, {"PROGRAM", 0}});
     for (const RefusedOpen& each : refusals)
-        table.add({time(each.last), fmt::format("{}({})", user(each.uid), each.uid),
-                   each.device ? std::to_string(*each.device) : each.node,
+        table.add({time(each.last), fmt::format("{}({})", user(each.uid), each.uid), nodeText(each),
                    std::to_string(each.count), each.pid == 0 ? "" : std::to_string(each.pid),
                    each.command});
     return table;

@@ -8,6 +8,7 @@
 #include "genv/isolation.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,14 @@ struct IsolationTrouble {
 };
 IsolationTrouble isolationTrouble(const IsolationState& state);
 
-/// Returns the sentence, the GPUs and the problem, in lines.
-std::string isolationText(const IsolationState& state);
-Json isolationJson(const IsolationState& state);
+/// Returns a sentence about the DRM nodes of GPUs.
+std::string renderNodesSentence(bool areGuarded);
+
+/// Returns the sentence, the GPUs, their DRM nodes if it is known whether they are guarded, and the
+/// problem, in lines.
+std::string isolationText(const IsolationState& state,
+                          const std::optional<bool>& guardsRenderNodes = {});
+Json isolationJson(const IsolationState& state, const std::optional<bool>& guardsRenderNodes = {});
 
 /// Formats a time for the list.
 using TimeTexts = std::function<std::string(Time time)>;

@@ -40,7 +40,7 @@ class RefusedOpen:
     uid: int
     #: The index of the GPU, or None if no GPU has this node any more.
     device: Optional[int]
-    #: The numbers of the device node, such as "195:1".
+    #: The device node, such as "GPU 1", or its numbers if it has no name.
     node: str
     #: The number of opens since the machine started.
     count: int

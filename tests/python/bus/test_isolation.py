@@ -62,7 +62,7 @@ class TestIsolation:
             say(isolation.mode, isolation.wanted, isolation.suspended, isolation.trouble, isolation.guarded)
             for refused in genv.refused_opens():
                 say(refused.uid, refused.device, refused.node, refused.count, refused.command)
-        """) == ["user user False None [0, 1, 2, 3]", "1001 3 195:3 1 python3"]
+        """) == ["user user False None [0, 1, 2, 3]", "1001 3 GPU 3 1 python3"]
 
 
 class TestWithoutIsolation:

@@ -3,6 +3,8 @@
 // that the driver reports, or none if the report is incomplete.
 #include "tests/service/gpu/nvml_fixture.hpp"
 
+#include <map>
+
 using namespace genv;
 using namespace genv::tests;
 
@@ -111,6 +113,95 @@ TEST_F(NodesOfDevices, OfAMigInstanceAreNoneWhereAFileMakesNoSense) {
         EXPECT_EQ(sampled(true), Nodes{}) << text;
         EXPECT_EQ(sampled(false), (Nodes{{195, 3}})) << text;
     }
+}
+
+using Named = std::map<core::DeviceNode, std::string>;
+
+Named namesIn(const core::GpuSample& sample) {
+    Named names;
+    for (const core::DriverNode& node : sample.nodes)
+        names[node.node] = node.name + (node.isOpen ? ", open" : "") + node.pciAddress;
+    return names;
+}
+
+TEST_F(NodesOfDevices, HaveNamesAndMigsMonitorAndConfigurationGiveAccessToNoDevice) {
+    writeProc("driver/nvidia/capabilities/mig/config", "DeviceFileMinor: 1\nDeviceFileMode: 256\n");
+    writeProc("driver/nvidia/capabilities/fabric-imex-mgmt",
+              "DeviceFileMinor: 4323\nDeviceFileMode: 256\n");
+    writeProc("driver/nvidia/capabilities/mig/monitor",
+              "DeviceFileMinor: 2\nDeviceFileMode: 292\n");
+    json device = gpu(0, {{"minor", 3}});
+    device["mig"] = {migInstance("MIG-a", 1, 0)};
+    become({{"devices", {device, gpu(1, {{"minor", 0}})}}});
+    service::NvmlGpus gpus(settings());
+    EXPECT_EQ(namesIn(gpus.sample()), (Named{{{195, 0}, "GPU 1"},
+                                             {{195, 3}, "GPU 0"},
+                                             {{195, 254}, "nvidia-modeset"},
+                                             {{195, 255}, "nvidiactl"},
+                                             {{235, 1}, "MIG configuration, open"},
+                                             {{235, 2}, "MIG monitor, open"},
+                                             {{235, 12}, "MIG instance 1 of GPU 0"},
+                                             {{235, 13}, "MIG instance 1/0 of GPU 0"},
+                                             {{235, 4323}, "fabric management, open"}}));
+}
+
+// A machine's /sys with the DRM nodes of a display of another maker and of two GPUs.
+class RenderNodes : public NodesOfDevices {
+  protected:
+    RenderNodes() {
+        addNode("card0", "226:0", "0000:00:02.0", "0x8086", "i915");
+        addNode("renderD128", "226:128", "0000:00:02.0", "0x8086", "i915");
+        addNode("card1", "226:1", "0000:65:00.0", "0x10de", "nvidia");
+        addNode("renderD129", "226:129", "0000:65:00.0", "0x10de", "nvidia");
+        addNode("renderD130", "226:130", "0000:66:00.0", "0x10de", "nouveau");
+        addNode("card1-DP-1", "226:7", "0000:65:00.0", "0x10de", "nvidia");
+        addNode("version", "226:8", "0000:65:00.0", "0x10de", "nvidia");
+    }
+    void addNode(const std::string& name, const std::string& dev, const std::string& pci,
+                 const std::string& vendor, const std::string& driver) const {
+        namespace fs = std::filesystem;
+        const fs::path device = sys() / "devices" / pci;
+        fs::create_directories(device);
+        fs::create_directories(sys() / "class/drm" / name);
+        write(device / "vendor", vendor);
+        write(sys() / "class/drm" / name / "dev", dev);
+        fs::create_symlink(device, sys() / "class/drm" / name / "device");
+        if (!fs::is_symlink(device / "driver"))
+            fs::create_symlink("/nowhere/drivers/" + driver, device / "driver");
+    }
+    static void write(const std::filesystem::path& file, const std::string& text) {
+        std::ofstream(file) << text << '\n';
+    }
+    [[nodiscard]] std::filesystem::path sys() const { return folder() / "sys"; }
+
+    Named rendering() const {
+        service::NvmlGpus gpus(settings());
+        Named names = namesIn(gpus.sample());
+        std::erase_if(names, [](const auto& entry) { return entry.first.major != 226; });
+        return names;
+    }
+};
+
+TEST_F(RenderNodes, AreThoseOfGpusWithTheDriverByTheirPciAddress) {
+    become({{"devices", {gpu(0, {{"pci", "00000000:65:00.0"}})}}});
+    EXPECT_EQ(rendering(), (Named{{{226, 1}, "card1 of GPU 00000:65:00.0"},
+                                  {{226, 129}, "renderD129 of GPU 00000:65:00.0"}}));
+    become({{"devices", {gpu(0, {{"pci", "00000000:12:00.0"}})}}});
+    EXPECT_EQ(rendering(),
+              (Named{{{226, 1}, "card10000:65:00.0"}, {{226, 129}, "renderD1290000:65:00.0"}}))
+        << "a GPU that NVML does not list";
+}
+
+TEST_F(RenderNodes, AreNoneWhereAFileMakesNoSense) {
+    become({{"devices", {gpu(0)}}});
+    for (const char* text : {"", "226", "226:", "226:129:1", "x:1", "4096:1", "226:1048576"}) {
+        write(sys() / "class/drm/renderD129/dev", text);
+        EXPECT_EQ(rendering().size(), 1U) << text;
+    }
+    write(sys() / "devices/0000:65:00.0/vendor", "0x1002");
+    EXPECT_EQ(rendering().size(), 0U);
+    std::filesystem::remove_all(sys());
+    EXPECT_EQ(rendering().size(), 0U);
 }
 
 TEST_F(NodesOfDevices, ADeviceThatFailedKeepsThem) {

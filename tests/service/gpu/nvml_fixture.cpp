@@ -108,7 +108,8 @@ void NvmlTest::useLibraryFrom(const char* folder) const {
 service::NvmlSettings NvmlTest::settings() const {
     return {GENV_NVML,
             {fmt::format("--gpu-folder={}", (folder_ / "gpus").string()),
-             fmt::format("--proc={}", (folder_ / "proc").string())},
+             fmt::format("--proc={}", (folder_ / "proc").string()),
+             fmt::format("--sys={}", (folder_ / "sys").string())},
             timeout,
             timeout};
 }

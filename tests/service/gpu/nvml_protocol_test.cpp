@@ -31,6 +31,8 @@ NvmlReport fullReport() {
     report.failed = {{2, true}, {3, false}};
     report.uses = {{4711, "GPU-1", core::Bytes{42}, 50}, {1, "MIG-GPU-1/2/0", std::nullopt}};
     report.driverVersion = "550.54.15";
+    report.nodes = {{{241, 2}, "MIG monitor", true},
+                    {{226, 128}, "renderD128 of GPU 0", false, "0000:65:00.0"}};
     return report;
 }
 
@@ -56,6 +58,7 @@ TEST(NvmlProtocol, ReportsArriveAsTheyWereSent) {
     EXPECT_EQ(got.uses[1].usedMemory, std::nullopt);
     EXPECT_EQ(got.uses[1].utilizationPercent, std::nullopt);
     EXPECT_EQ(got.driverVersion, "550.54.15");
+    EXPECT_EQ(got.nodes, sent.nodes);
 }
 
 TEST(NvmlProtocol, ADriverWithoutAVersionIsOne) {

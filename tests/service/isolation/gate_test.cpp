@@ -73,6 +73,21 @@ TEST_F(Gate, OpensForEverybodyWhatIsGrantedToAnyone) {
     EXPECT_EQ(open(otherGpu, alice), Opening::Refused);
 }
 
+// The major of DRM belongs to the drivers of all makers.
+TEST_F(Gate, GuardsOnlyTheListedNodesOfAMajorThatIsGuardedByList) {
+    maps_.majors.put(gpuMajor, GENV_GUARD_LISTED);
+    EXPECT_EQ(open(gpu, alice), Opening::LetThrough);
+    grant(gpu, GENV_LISTED);
+    EXPECT_EQ(open(gpu, alice), Opening::Refused);
+    EXPECT_EQ(open(otherGpu, alice), Opening::LetThrough);
+    EXPECT_FALSE(refusalOf(alice, otherGpu));
+    grant(gpu, alice);
+    EXPECT_EQ(open(gpu, alice), Opening::LetThrough);
+    EXPECT_EQ(open(gpu, bob), Opening::Refused);
+    maps_.grants.remove({gpu.major, gpu.minor, GENV_LISTED});
+    EXPECT_EQ(open(gpu, bob), Opening::LetThrough);
+}
+
 TEST_F(Gate, OpensForRoot) {
     EXPECT_EQ(open(gpu, 0), Opening::LetThrough);
 }

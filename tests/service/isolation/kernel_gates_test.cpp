@@ -2,6 +2,7 @@
 // The adapter with real maps, and the effect of its changes on open(2).
 #include "core/error.hpp"
 #include "service/isolation/kernel_gates.hpp"
+#include "service/isolation/shared_nodes.hpp"
 #include "tests/service/isolation/gate_machine.hpp"
 #include "tests/service/isolation/gate_users.hpp"
 
@@ -203,6 +204,40 @@ TEST_F(KernelGatesTest, SaysThatTheTableOfGrantsIsFull) {
     gates_->revoke({gpu, 1});
     gates_->grant({gpu, GENV_MAX_GRANTS + 1});
     EXPECT_EQ(machine_->open(gpu, GENV_MAX_GRANTS + 1), Opening::LetThrough);
+}
+
+TEST_F(KernelGatesTest, GuardsExactlyTheRenderNodesThatItIsGiven) {
+    putUp();
+    const core::DeviceNode one{drmMajor, 200};
+    const core::DeviceNode other{drmMajor, 201};
+    EXPECT_FALSE(gates_->guardRenderNodes({one})) << "the loader did not want it";
+    EXPECT_NE(machine_->open(one, alice), Opening::Refused);
+    GateMapSet::open(machine_->pins()).majors.put(drmMajor, GENV_GUARD_LISTED);
+    EXPECT_TRUE(gates_->guardRenderNodes({one, gpu}));
+    EXPECT_EQ(machine_->open(one, alice), Opening::Refused);
+    EXPECT_NE(machine_->open(other, alice), Opening::Refused);
+    EXPECT_TRUE(gates_->grants().empty());
+    gates_->grant({one, alice});
+    EXPECT_NE(machine_->open(one, alice), Opening::Refused);
+    EXPECT_EQ(gates_->grants(), (std::vector<Grant>{{one, alice}}));
+    EXPECT_TRUE(gates_->guardRenderNodes({other}));
+    EXPECT_NE(machine_->open(one, tests::bob), Opening::Refused);
+    EXPECT_EQ(machine_->open(other, tests::bob), Opening::Refused);
+    EXPECT_FALSE(gates_->guard(drmMajor)) << "never all nodes of DRM";
+    EXPECT_NE(machine_->open({drmMajor, 0}, alice), Opening::Refused);
+    EXPECT_NE(errorOf([&] { gates_->grant({one, GENV_LISTED}); }), "none");
+}
+
+TEST_F(KernelGatesTest, TellsWhoseGrantsCountForAUid) {
+    putUp();
+    std::vector<IdentityBlock> blocks = blocksOf(100000, 165535, alice);
+    const std::vector<IdentityBlock> exempt = blocksOf(1, 999, std::nullopt);
+    blocks.insert(blocks.end(), exempt.begin(), exempt.end());
+    gates_->setIdentities(blocks);
+    EXPECT_EQ(gates_->granteeOf(alice), alice);
+    EXPECT_EQ(gates_->granteeOf(100004), alice);
+    EXPECT_EQ(gates_->granteeOf(999), std::nullopt);
+    EXPECT_EQ(gates_->granteeOf(1000), 1000U);
 }
 
 TEST_F(KernelGatesTest, MakesTheIdentitiesWhatIsWanted) {

@@ -2,6 +2,7 @@
 // Installing, replacing and removing the gate, by the loader's class and by its program.
 #include "service/isolation/kernel_gates.hpp"
 #include "service/isolation/loader.hpp"
+#include "service/isolation/shared_nodes.hpp"
 #include "tests/service/isolation/gate_machine.hpp"
 #include "tests/service/isolation/gate_users.hpp"
 
@@ -68,6 +69,29 @@ class LoaderTest : public testing::Test {
     std::optional<KernelGates> gates_;
 };
 
+// MIG's monitor, for example, which the driver gives to everybody.
+TEST_F(LoaderTest, OpensNodesOfAGuardedMajorThatGiveAccessToNoGpu) {
+    GatePlan open = plan();
+    open.open = {gpu};
+    loader().putUp(open);
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+    EXPECT_EQ(machine_->open(otherGpu, alice), Opening::Refused);
+}
+
+TEST_F(LoaderTest, GuardsTheRenderNodesOfThePlanAndNoOthersOfTheirMajor) {
+    const core::DeviceNode gpus{drmMajor, 200};
+    GatePlan rendering = plan();
+    rendering.renderNodes = std::vector{gpus};
+    loader().putUp(rendering);
+    EXPECT_EQ(machine_->open(gpus, alice), Opening::Refused);
+    EXPECT_NE(machine_->open({drmMajor, 201}, alice), Opening::Refused);
+    EXPECT_TRUE(gates_->guardRenderNodes({{drmMajor, 201}})) << "the service adds later ones";
+    EXPECT_EQ(machine_->open({drmMajor, 201}, alice), Opening::Refused);
+    loader().putUp(plan());
+    EXPECT_NE(machine_->open(gpus, alice), Opening::Refused);
+    EXPECT_FALSE(gates_->guardRenderNodes({gpus}));
+}
+
 TEST_F(LoaderTest, PutsUpTheGateAsPlanned) {
     const GateState state = loader().putUp(plan());
     EXPECT_FALSE(state.wasReplaced);
@@ -78,6 +102,7 @@ TEST_F(LoaderTest, PutsUpTheGateAsPlanned) {
     EXPECT_EQ(machine_->open(gpu, 999), Opening::LetThrough);
     for (const std::uint32_t minor : {254U, 255U})
         EXPECT_EQ(machine_->open({gpuMajor, minor}, alice), Opening::LetThrough) << minor;
+    EXPECT_NE(machine_->open({drmMajor, 200}, alice), Opening::Refused);
     EXPECT_TRUE(gates_->grants().empty());
 }
 

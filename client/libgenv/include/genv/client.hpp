@@ -104,6 +104,9 @@ class GENV_EXPORT Client {
     std::string isolationMode();
     /// Returns the isolation mode in force, the configured mode, and the reason if they differ.
     IsolationState isolation();
+    /// Returns whether the kernel also guards the DRM nodes of GPUs (/dev/dri), while isolation is
+    /// in force. Nothing if the service does not know.
+    std::optional<bool> guardsRenderNodes();
     /// Returns how often the kernel refused devices to the caller, latest first. With `all`,
     /// returns the refusals of every user, which needs an administrator's consent.
     std::vector<RefusedOpen> refusedOpens(bool all = false);

@@ -31,8 +31,8 @@ struct IsolationState {
 struct RefusedOpen {
     std::uint32_t uid = 0;
     std::optional<std::uint32_t> device; ///< its index; unset: no device has this node any more
-    std::string node;                    ///< "major:minor"
-    std::uint64_t count = 0;             ///< since the machine started
+    std::string node;        ///< its name, such as "GPU 0"; "major:minor" if it has none
+    std::uint64_t count = 0; ///< since the machine started
     Time last;
     std::uint32_t pid = 0; ///< PID of the last process; 0: not reported by the kernel
     std::string command;   ///< name of that process, chosen by its user
