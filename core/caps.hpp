@@ -25,6 +25,7 @@ inline constexpr std::size_t callsPerUserEachSecond =
     1000; ///< rate of starting calls, after a burst of callsPerUser
 
 /// For all connections together whose user is not known yet, since the bus daemon has not replied.
+/// No fewer calls than dbus-daemon allows connections: the first call of each has a place.
 inline constexpr std::size_t callsOfStrangers = 2048;
 inline constexpr std::size_t bytesOfStrangers = std::size_t{16} << 20;
 
@@ -32,6 +33,10 @@ inline constexpr std::size_t bytesOfStrangers = std::size_t{16} << 20;
 inline constexpr std::size_t valuesPerCall = 4096;
 inline constexpr std::size_t bytesPerCall = std::size_t{8}
                                             << 20; ///< also the total size of a user's queued calls
+inline constexpr std::size_t bytesPerUsersCall = (std::size_t{1} << 20) + 1024; ///< except root's
+
+/// Reports of a user who may not carry them out, or of whom that is not known yet.
+inline constexpr std::size_t reportsPerUser = 1;
 
 inline constexpr std::size_t repeatedEnforcementsPerUser = 4;
 inline constexpr std::size_t limitsPerEnforcement =

@@ -6,14 +6,14 @@
 namespace genv::dbus {
 
 std::shared_ptr<void> CallPlaces::enter(core::Uid uid) {
-    std::size_t& count = counts_[uid];
+    std::size_t& count = (*counts_)[uid];
     if (uid != 0 && count >= cap_)
         core::fail(core::ErrorCode::LimitsExceeded,
                    "{} of your calls {} already; wait until one is answered", count, waits_);
     ++count;
-    return {this, [this, uid](void*) {
-                if (--counts_[uid] == 0)
-                    counts_.erase(uid);
+    return {counts_.get(), [counts = counts_, uid](void*) {
+                if (--counts->at(uid) == 0)
+                    counts->erase(uid);
             }};
 }
 

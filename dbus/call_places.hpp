@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace genv::dbus {
 
@@ -17,13 +18,15 @@ class CallPlaces {
     /// calls do, as in "64 of your calls <waits> already".
     CallPlaces(std::size_t cap, std::string waits) : cap_(cap), waits_(std::move(waits)) {}
 
-    /// Counts a call for the lifetime of the result. Throws core::Error(LimitsExceeded).
+    /// Counts a call for the lifetime of the result, which may outlive this object. Throws
+    /// core::Error(LimitsExceeded).
     [[nodiscard]] std::shared_ptr<void> enter(core::Uid uid);
 
   private:
     const std::size_t cap_;
     const std::string waits_;
-    std::unordered_map<core::Uid, std::size_t> counts_;
+    using Counts = std::unordered_map<core::Uid, std::size_t>;
+    const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
 };
 
 } // namespace genv::dbus

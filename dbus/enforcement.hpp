@@ -3,6 +3,7 @@
 // core. An enforcement with an interval is repeated as long as its caller stays connected.
 #pragma once
 
+#include "core/caps.hpp"
 #include "dbus/context.hpp"
 #include "dbus/options.hpp"
 
@@ -31,7 +32,7 @@ class Enforcement {
     /// Carries out a call of Enforce. Throws core::Error for errors that are detected immediately.
     void enforce(const EnforcementReply& reply, VariantMap options);
     /// Carries out a call of Execute. Throws core::Error for errors that are detected immediately.
-    void execute(const EnforcementReply& reply, const std::string& report) const;
+    void execute(const EnforcementReply& reply, const std::string& report);
     /// Ends the repetitions of a closed connection.
     void onDisconnected(const std::string& busName);
 
@@ -65,6 +66,7 @@ class Enforcement {
     const Runtime& runtime_;
     sdbus::IObject& manager_;
     std::map<Ticket, Repetition> repetitions_;
+    CallPlaces reports_{core::caps::reportsPerUser, "wait to carry out a report"};
     Ticket lastTicket_ = 0;
 };
 

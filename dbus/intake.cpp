@@ -22,6 +22,10 @@ namespace genv::dbus {
 namespace {
 
 namespace caps = core::caps;
+using contract::error::limitsExceeded;
+
+constexpr const char* floodOfStrangers =
+    "too many calls from new connections; try again in a moment";
 
 // The size of the kernel's send buffer; sd-bus would set 8 MiB. The bus forwards the service's
 // messages in the order in which they were sent. Messages that are not sent yet can still be
@@ -50,6 +54,11 @@ constexpr std::chrono::minutes floodNews{1};
 
 // Calls larger than this are refused. No method needs more.
 constexpr raw::CallSize maxCallSize{caps::valuesPerCall, caps::bytesPerCall};
+
+std::string tooLarge(std::size_t maxBytes) {
+    return fmt::format("the arguments are too large; a call takes at most {} values and {} bytes",
+                       caps::valuesPerCall, maxBytes);
+}
 
 // Returns whether a message comes from the bus itself, or from sd-bus, which reports a closed
 // connection. Nobody else can have these names.
@@ -83,10 +92,7 @@ bool Intake::take(raw::Message message) {
     }
     const std::optional<raw::CallSize> size = message.size(maxCallSize);
     if (!size) {
-        message.refuse(contract::error::invalidArgs,
-                       fmt::format("the arguments are too large; a call takes at most {} values "
-                                   "and {} bytes",
-                                   maxCallSize.values, maxCallSize.bytes));
+        message.refuse(contract::error::invalidArgs, tooLarge(caps::bytesPerCall));
         return true;
     }
     const std::string sender(message.sender());
@@ -123,17 +129,49 @@ void Intake::takeOfStranger(Held held) {
                          "cannot ask the bus for the sender of this call");
         return;
     }
-    if (callsOfStrangers_ >= caps::callsOfStrangers ||
-        bytesOfStrangers_ + held.bytes > caps::bytesOfStrangers) {
-        refuseLater(stranger.account, held.call,
-                    "too many calls from new connections; try again in a moment");
-    } else {
+    if (makeRoom(stranger.account, held.bytes)) {
         ++callsOfStrangers_;
         bytesOfStrangers_ += held.bytes;
+        stranger.account.bytes += held.bytes;
         stranger.account.calls.push_back(std::move(held));
+    } else {
+        refuseLater(stranger.account, held.call, limitsExceeded, floodOfStrangers);
     }
     if (isNew && isKnown)
         lookUpLogin(name); // may call back immediately
+}
+
+// Returns whether the pool of strangers has room for another call of an account. Every account may
+// have as much as any other.
+bool Intake::makeRoom(const Account& newcomer, std::size_t bytes) {
+    const auto callsOf = [](const Account& account) { return account.calls.size(); };
+    const auto bytesOf = [](const Account& account) { return account.bytes; };
+    while (callsOfStrangers_ >= caps::callsOfStrangers) {
+        if (!takeFromLargest(callsOf, newcomer.calls.size() + 1))
+            return false;
+    }
+    while (bytesOfStrangers_ + bytes > caps::bytesOfStrangers) {
+        if (!takeFromLargest(bytesOf, newcomer.bytes + bytes))
+            return false;
+    }
+    return true;
+}
+
+// Refuses the last call of the largest account, unless the newcomer would be as large.
+template <typename Size>
+bool Intake::takeFromLargest(Size sizeOf, std::size_t newcomer) {
+    const auto largest = std::ranges::max_element(
+        strangers_, {}, [&](const auto& entry) { return sizeOf(entry.second.account); });
+    Account& account = largest->second.account;
+    if (sizeOf(account) <= newcomer)
+        return false;
+    const Held last = std::move(account.calls.back());
+    account.calls.pop_back();
+    account.bytes -= last.bytes;
+    --callsOfStrangers_;
+    bytesOfStrangers_ -= last.bytes;
+    refuseLater(account, last.call, limitsExceeded, floodOfStrangers);
+    return true;
 }
 
 bool Intake::ask(Stranger& stranger, const std::string& name) {
@@ -197,8 +235,7 @@ void Intake::admit(const std::string& name, core::Uid uid) {
 
 void Intake::forget(const Account& stranger) {
     callsOfStrangers_ -= stranger.calls.size();
-    for (const Held& held : stranger.calls)
-        bytesOfStrangers_ -= held.bytes;
+    bytesOfStrangers_ -= stranger.bytes;
 }
 
 // Returns the account of a user. Other users' accounts are removed if they have no pending calls
@@ -216,6 +253,11 @@ Intake::Account& Intake::accountOf(core::Uid uid) {
 
 void Intake::takeOfUser(core::Uid uid, Held held) {
     Account& account = accountOf(uid);
+    if (uid != 0 && held.bytes > caps::bytesPerUsersCall) {
+        refuseLater(account, held.call, contract::error::invalidArgs,
+                    tooLarge(caps::bytesPerUsersCall));
+        return;
+    }
     if (uid == 0 || account.calls.empty() ||
         (account.calls.size() < caps::callsPerUser &&
          account.bytes + held.bytes <= caps::bytesPerCall)) {
@@ -224,16 +266,17 @@ void Intake::takeOfUser(core::Uid uid, Held held) {
         return;
     }
     logFlood(uid);
-    refuseLater(account, held.call,
+    refuseLater(account, held.call, limitsExceeded,
                 fmt::format("{} of your calls wait to be begun already; wait until some are "
                             "answered",
                             account.calls.size()));
 }
 
 // Stores the error reply and not the call itself, which may be large.
-void Intake::refuseLater(Account& account, const raw::Message& call, const std::string& text) {
+void Intake::refuseLater(Account& account, const raw::Message& call, const char* error,
+                         const std::string& text) {
     if (call.expectsReply())
-        account.refusals.push_back(call.refusal(contract::error::limitsExceeded, text));
+        account.refusals.push_back(call.refusal(error, text));
 }
 
 void Intake::logFlood(core::Uid uid) {

@@ -4,12 +4,14 @@
 // The service reads all messages before it processes them, so a call is counted when it arrives and
 // not when it would start.
 // - The bus is asked once for the owner of a new connection. Until the reply arrives, the calls of
-//   all such connections share one account.
+//   all such connections share one pool. If it is full, the connection that takes most of it loses
+//   its last call, so that the first call of every connection has a place.
 // - Calls are started one at a time: in the order of arrival while few are waiting, otherwise one
 //   of each user in turn. The number of calls per user and second is limited. The bus is slower
 //   than the service and passes on all calls through one queue. Without the limit, a single user
 //   could keep the bus busy.
-// - Arguments that are too large for any method are refused before they are parsed.
+// - Arguments that are too large for any method, or for a user other than root, are refused before
+//   they are parsed.
 // - Before a call of root that changes something is started, the login user is looked up in /proc,
 //   so that the call is also attributed to that user. There is one look-up for each connection.
 // Root's calls are not counted. Replies and the bus's own signals pass immediately; other signals
@@ -85,6 +87,9 @@ class Intake {
     /// Returns whether the message is not to be processed further now.
     bool take(raw::Message message);
     void takeOfStranger(Held held);
+    template <typename Size>
+    bool takeFromLargest(Size sizeOf, std::size_t newcomer);
+    bool makeRoom(const Account& newcomer, std::size_t bytes);
     void takeOfUser(core::Uid uid, Held held);
     bool ask(Stranger& stranger, const std::string& name);
     void learn(const std::string& name, const std::optional<raw::Credentials>& credentials);
@@ -92,7 +97,8 @@ class Intake {
     void lookUpLogin(const std::string& name);
     void admit(const std::string& name, core::Uid uid);
     void forget(const Account& stranger);
-    static void refuseLater(Account& account, const raw::Message& call, const std::string& text);
+    static void refuseLater(Account& account, const raw::Message& call, const char* error,
+                            const std::string& text);
     Account& accountOf(core::Uid uid);
     Users::iterator next();
     void serve(Account& account);

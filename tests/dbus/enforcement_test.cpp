@@ -144,5 +144,32 @@ TEST_F(RepeatedEnforcement, TellsWhatItDidOverTheBus) {
     EXPECT_EQ(ledger.get("20").deviceIndices(), std::vector<core::DeviceIndex>{0});
 }
 
+class ReportedEnforcement : public RepeatedEnforcement {
+  protected:
+    void execute(core::Uid uid, const std::string& connection) {
+        const auto call = reply(uid, connection);
+        call.guarded([&] { enforcement.execute(call, "{}"); });
+    }
+};
+
+TEST_F(ReportedEnforcement, OfAUserWaitsForAuthorisationOneAtATime) {
+    execute(alice, ":1.7");
+    execute(alice, ":1.8");
+    ASSERT_EQ(refusals.size(), 1U);
+    EXPECT_EQ(refusals[0].code, ErrorCode::LimitsExceeded);
+    execute(bob, ":1.9");
+    execute(0, ":1.10");
+    execute(0, ":1.11");
+    EXPECT_EQ(authorizer.questions.size(), 2U);
+    authorizer.answer(Verdict::Denied);
+    refusals.clear();
+    execute(alice, ":1.7");
+    EXPECT_TRUE(refusals.empty()) << "an answered report does not count";
+    gate.onDisconnected(":1.7");
+    refusals.clear();
+    execute(alice, ":1.8");
+    EXPECT_TRUE(refusals.empty()) << "nor does one whose caller left";
+}
+
 } // namespace
 } // namespace genv::tests

@@ -201,6 +201,21 @@ TEST_F(Flood, OfLargeArgumentsIsRefusedBeforeAnythingIsMadeOfThem) {
     EXPECT_LT(residentOf(service.pid()), 256U) << "MiB";
 }
 
+// Each round, the service knows none of the connections, and the answers are large.
+TEST_F(Flood, OfNewConnectionsLeavesAPlaceForEverybodyElse) {
+    expectServedDuring({.uid = alice,
+                        .connections = 64,
+                        .inFlight = 200,
+                        .calls = 200,
+                        .again = true,
+                        .call =
+                            [](Client& client) {
+                                return client.newCall("dev.genv.Manager", managerPath,
+                                                      managerInterface, "Snapshot");
+                            }},
+                       [](const auto& counts) { return counts.sent > 0; });
+}
+
 // Less than 127 MiB, the amount at which dbus-daemon accepts no more messages for a service from
 // any sender.
 TEST_F(Flood, OfLargeCallsDoesNotFillTheMemory) {

@@ -78,7 +78,7 @@ class Tap {
     std::size_t sent_ = 0;
 };
 
-void flood(const FloodOptions& options, Flooder::Counts& counts) {
+void floodOnce(const FloodOptions& options, Flooder::Counts& counts) {
     std::vector<std::unique_ptr<Tap>> taps;
     for (std::size_t i = 0; i < options.connections; ++i)
         taps.push_back(std::make_unique<Tap>(options, counts));
@@ -94,7 +94,12 @@ void flood(const FloodOptions& options, Flooder::Counts& counts) {
             break;
         ::poll(polled.data(), polled.size(), -1);
     }
-    taps.clear();
+}
+
+void flood(const FloodOptions& options, Flooder::Counts& counts) {
+    do
+        floodOnce(options, counts);
+    while (options.again);
     counts.isOver = true;
 }
 

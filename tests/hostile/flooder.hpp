@@ -19,6 +19,7 @@ struct FloodOptions {
     std::size_t connections = 1;
     std::size_t inFlight = 1; ///< calls of each connection; at most as many as the bus permits
     std::size_t calls = 0;    ///< of each connection, which then closes; 0 = no limit
+    bool again = false;       ///< when all are closed, new connections begin
     /// The call that is repeated.
     std::function<Message(Client&)> call;
 };

@@ -40,6 +40,8 @@ TEST(SecurityPage, HasTheNumbersOfTheCaps) {
         {"limitsPerEnforcement", caps::limitsPerEnforcement},
         {"valuesPerCall", caps::valuesPerCall},
         {"bytesPerCall", caps::bytesPerCall},
+        {"bytesPerUsersCall", caps::bytesPerUsersCall},
+        {"reportsPerUser", caps::reportsPerUser},
     };
     const std::string page = read(GENV_SECURITY_PAGE);
     std::map<std::string, std::size_t> documented;
