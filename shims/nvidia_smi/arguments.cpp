@@ -96,8 +96,10 @@ class Parser {
         const std::string name = word.substr(0, equals);
         const bool hasValue = equals != std::string::npos;
         if (name == "-i" || name == "--id") {
+            result_.isShortId = name == "-i";
             result_.id = hasValue ? word.substr(equals + 1) : next();
         } else if (startsWith(word, "-i") && word.size() > 2 && word[2] >= '0' && word[2] <= '9') {
+            result_.isShortId = true;
             result_.id = word.substr(2);
         } else if (startsWith(name, "--query-")) {
             parseQuery(name, hasValue);
@@ -273,7 +275,8 @@ std::vector<std::string> Arguments::forReal(const std::vector<std::string>& uuid
     Words line = words;
     if (uuids.empty())
         return line;
-    if (mode == Mode::Subcommand || mode == Mode::ProcessMonitor || mode == Mode::DeviceMonitor) {
+    if (isShortId || mode == Mode::Subcommand || mode == Mode::ProcessMonitor ||
+        mode == Mode::DeviceMonitor) {
         line.emplace_back("-i");
         line.push_back(joined(uuids));
     } else {

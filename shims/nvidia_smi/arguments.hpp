@@ -31,6 +31,7 @@ struct Arguments {
     Mode mode = Mode::Table;
     std::vector<std::string> words;  ///< as given, without -i and its value
     std::optional<std::string> id;   ///< the value of -i
+    bool isShortId = false;          ///< the option was -i, not --id: the tool's errors repeat it
     std::vector<std::string> fields; ///< of a CSV query, as they will be printed
     std::size_t fieldsWord = 0;      ///< index of the word that holds the fields
     std::size_t fieldsAt = 0;        ///< offset of the fields in that word

@@ -49,7 +49,8 @@ TEST(NvidiaSmiArguments, SelectTheAttachedDevices) {
     const Words uuids{"GPU-a", "GPU-b"};
     const auto real = [&](const Words& words) { return parseArguments(words).forReal(uuids); };
     EXPECT_EQ(real({}), (Words{"--id=GPU-a,GPU-b"}));
-    EXPECT_EQ(real({"-q", "-i", "0", "-x"}), (Words{"-q", "-x", "--id=GPU-a,GPU-b"}));
+    EXPECT_EQ(real({"-q", "-i", "0", "-x"}), (Words{"-q", "-x", "-i", "GPU-a,GPU-b"}));
+    EXPECT_EQ(real({"-i0", "-L"}), (Words{"-L", "-i", "GPU-a,GPU-b"}));
     EXPECT_EQ(real({"--id=0", "-l", "2"}), (Words{"-l", "2", "--id=GPU-a,GPU-b"}));
     EXPECT_EQ(real({"pmon", "-i", "0,1", "-s", "u"}),
               (Words{"pmon", "-s", "u", "-i", "GPU-a,GPU-b"}));
