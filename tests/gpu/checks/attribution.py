@@ -15,9 +15,9 @@ class Attribution(GpuTest):
         _, inside = self.hold(self.alice, INSIDE, 30, "--name", "train")
         _, outside = self.hold_outside(self.bob, OUTSIDE, 30)
         (environment,) = self.service.environments()
-        listed = until(lambda: (now := self.service.processes()) if {inside, outside} <= set(now := self.service.processes())
-                       else None, "genvd lists both processes")
-        self.assertEqual(listed[inside][0], environment["id"])
+        self.await_member(inside, environment["id"])
+        self.await_listed(outside)
+        listed = self.service.processes()
         self.assertEqual(listed[outside][0], "")
         for pid in (inside, outside):
             known = self.driver_memory(pid)

@@ -39,5 +39,5 @@ class Faults(GpuTest):
         self.service.restart_genvd()
         (environment,) = self.service.environments()
         self.assertEqual((environment["name"], environment["user"]), ("train", "alice"))
-        self.assertEqual(self.await_listed(pid)[0], environment["id"])
+        self.await_member(pid, environment["id"])
         self.assertEqual(program.wait(), 0, program.output)

@@ -54,8 +54,7 @@ class Frameworks(GpuTest):
                              "-c", program, variables=variables)
         pid, version, count = command.await_text(r"^ready (\d+) (\S+) (\d+)$", 120).groups()
         self.assertEqual(count, "1")
-        owner, memory = self.await_listed(int(pid))
-        self.assertEqual(owner, environment["id"])
+        memory = self.await_member(int(pid), environment["id"])
         self.saw(f"{package} {version}, {memory} MiB")
 
     def test_torch(self):

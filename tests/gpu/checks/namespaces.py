@@ -39,4 +39,4 @@ class Namespaces(GpuTest):
         program.ready_pid()
         (environment,) = self.service.environments()
         (pid,) = [process["pid"] for process in self._processes_on_gpus() if Kit.pen.is_ours(process["pid"])]
-        self.assertEqual(self.await_listed(pid)[0], environment["id"])
+        self.await_member(pid, environment["id"])

@@ -37,8 +37,7 @@ class Several(GpuTest):
         program = self.start(self.alice, "genvctl", "run", "--uuid", self.uuid, "--", "env",
                              f"CUDA_MPS_PIPE_DIRECTORY={folder}", "cuda-holder", "200", "20")
         pid = program.ready_pid()
-        environment, memory = self.await_listed(pid)
-        self.assertEqual(environment, self.service.environments()[0]["id"])
+        memory = self.await_member(pid, self.service.environments()[0]["id"])
         self.saw(f"{memory} MiB of the client")
 
 

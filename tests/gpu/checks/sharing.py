@@ -15,8 +15,9 @@ class Sharing(GpuTest):
         share = f"{quarter}mi"
         first, one = self.hold(self.alice, quarter // 4, 8, "--gpu-memory", share)
         second, other = self.hold(self.bob, quarter // 4, 8, "--gpu-memory", share)
-        for pid in (one, other):
-            self.assertNotEqual(self.await_listed(pid)[0], "")
+        owners = {environment["user"]: environment["id"] for environment in self.service.environments()}
+        self.await_member(one, owners["alice"])
+        self.await_member(other, owners["bob"])
         refused = self.carol.run("genvctl", "run", "--uuid", self.uuid, "--gpu-memory", f"{quarter * 3}mi", "--", "true")
         self.assertEqual(refused.returncode, NO_DEVICE_FREE, refused.stderr)
         self.assertEqual((first.wait(), second.wait()), (0, 0), first.output + second.output)

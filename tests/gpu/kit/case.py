@@ -127,6 +127,13 @@ class GpuTest(unittest.TestCase):
         """Waits until genvd lists a process, and returns its environment and memory."""
         return until(lambda: self.service.processes().get(pid), f"genvd lists process {pid}")
 
+    def await_member(self, pid, environment):
+        """Waits until genvd lists a process in an environment, and returns its memory. A process that genvd has not read yet
+        is listed without one."""
+        until(lambda: self.service.processes().get(pid, ("", 0))[0] == environment,
+              lambda: f"process {pid} belongs to environment {environment}; listed as {self.service.processes().get(pid)}")
+        return self.service.processes()[pid][1]
+
     def need_tool(self, name):
         if name not in Kit.driver.tools:
             self.skipTest(f"the machine has no {name}")

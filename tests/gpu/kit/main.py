@@ -7,6 +7,7 @@ import fcntl
 import importlib
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
@@ -29,6 +30,8 @@ from service import Service  # noqa: E402
 PARTS = ("devices", "attribution", "tools", "handover", "sharing", "rules", "isolation", "namespaces", "faults", "cost",
          "frameworks", "several")
 CANNOT = 3
+RECORDED_IN_PART = 3  # exit status of gpu-recorder
+UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
 class CannotRun(Exception):
@@ -54,7 +57,8 @@ class Rows(unittest.TestResult):
             raise CannotRun("the process that cleans up has ended")
 
     def _add(self, test, result, reason=""):
-        seen = "; ".join([*getattr(test, "seen", ()), *([reason] if reason else [])])
+        # Results are published, and a UUID identifies a machine.
+        seen = UUID.sub(r"\1-...", "; ".join([*getattr(test, "seen", ()), *([reason] if reason else [])]))
         name = (test.shortDescription() or test.id()).rstrip(".")
         self.rows.append({"part": type(test).__module__, "check": name, "result": result, "seen": seen,
                           "seconds": round(time.monotonic() - self._began, 1)})
@@ -174,8 +178,10 @@ def prepare(pen):
 
 def record(folder):
     done = subprocess.run(["/kit/bin/gpu-recorder", folder], capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode:
+    if done.returncode not in (0, RECORDED_IN_PART):
         raise CannotRun(f"the driver cannot be recorded: {done.stderr.strip()}")
+    if done.returncode:
+        print(f"the recording is incomplete: {' '.join(done.stderr.split())}")
 
 
 def run(pen, options):
