@@ -7,6 +7,11 @@
 
 namespace genv::core {
 
+Holder holderOf(const Environment& environment, const Attachment& attachment) {
+    return {environment.id,     attachment,      environment.job.has_value(),
+            environment.parent, environment.uid, environment.configuration.overSubscribable};
+}
+
 Bytes Device::availableMemory() const {
     Bytes remaining = memory();
     for (const Holder& holder : holders) {

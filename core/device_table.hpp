@@ -21,7 +21,12 @@ struct Holder {
     bool isJob = false; ///< the environment belongs to a Slurm job
     /// The parent of the environment. The environment's hold is a part of the parent's.
     std::optional<EnvironmentId> parent = {};
+    Uid owner = 0;         ///< of the environment
+    bool consents = false; ///< the owner lets other users over-subscribe the device
 };
+
+/// Returns the hold of an environment by one of its attachments.
+Holder holderOf(const Environment& environment, const Attachment& attachment);
 
 /// A compute process that a sample found on a device.
 struct Occupant {

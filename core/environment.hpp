@@ -29,6 +29,7 @@ struct Configuration {
     std::optional<std::string> name;
     std::optional<std::uint32_t> gpus;
     std::optional<Bytes> gpuMemory; ///< the share of each device; unset: whole devices
+    bool overSubscribable = false;  ///< other users may over-subscribe the environment's devices
 
     friend bool operator==(const Configuration&, const Configuration&) = default;
 };

@@ -52,6 +52,7 @@ enum class EnvironmentField {
     Name,
     Gpus,
     GpuMemory,
+    OverSubscribable,
     Processes,
     Kernels,
     Devices,

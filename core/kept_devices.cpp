@@ -39,8 +39,8 @@ std::optional<Forecast::Start> KeptDevices::startNow(const Environment& environm
                                                      const Wait& wait,
                                                      std::vector<Part>& parts) const {
     try {
-        const Placement placement = place(wait.request, devices(), &environment, reservations_,
-                                          leaseEnd(environment, wait, now_));
+        const Placement placement = place(wait.request, devices(), requesterOf(environment, wait),
+                                          reservations_, leaseEnd(environment, wait, now_));
         Forecast::Start start{now_, {}, false};
         for (const Placement::Device& placed : placement.attach) {
             const Device* device = devices().findUuid(placed.facts.uuid);

@@ -254,8 +254,7 @@ void Ledger::index(Environment& environment, bool present) {
         const DeviceUuid& uuid = attachment.device.uuid;
         if (present) {
             holders_[uuid].insert(environment.id);
-            devices_.addHolder(uuid, {environment.id, attachment, environment.job.has_value(),
-                                      environment.parent});
+            devices_.addHolder(uuid, holderOf(environment, attachment));
         } else {
             holders_[uuid].erase(environment.id);
             if (holders_[uuid].empty())
@@ -310,6 +309,8 @@ void Ledger::emitDifference(const Environment& before, const Environment& after,
     emitField(before.configuration.gpus != after.configuration.gpus, EnvironmentField::Gpus);
     emitField(before.configuration.gpuMemory != after.configuration.gpuMemory,
               EnvironmentField::GpuMemory);
+    emitField(before.configuration.overSubscribable != after.configuration.overSubscribable,
+              EnvironmentField::OverSubscribable);
     emitField(before.processes != after.processes, EnvironmentField::Processes);
     emitField(before.kernels != after.kernels, EnvironmentField::Kernels);
     emitField(before.deviceIndices() != after.deviceIndices(), EnvironmentField::Devices);

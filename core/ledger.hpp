@@ -66,6 +66,7 @@ struct ConfigurationChange {
     /// Counted from now. Leases are extended to it, never shortened. An environment without a lease
     /// is refused (requireLease()). An inner nullopt removes the lease.
     std::optional<std::optional<std::chrono::seconds>> lifetime = std::nullopt;
+    std::optional<bool> overSubscribable = std::nullopt;
 };
 
 /// A Slurm job that starts on this node, or new information about a known job.

@@ -204,8 +204,8 @@ void Ledger::placeDevice(const DeviceSample& sample, WallTime takenAt) {
     devices_.at(sample.facts.index).pciAddress = sample.pciAddress;
     for (const EnvironmentId& holder : holdersOf(sample.facts.uuid)) {
         const Environment& environment = get(holder);
-        devices_.addHolder(sample.facts.uuid, {holder, *environment.attachmentTo(sample.facts.uuid),
-                                               environment.job.has_value(), environment.parent});
+        devices_.addHolder(sample.facts.uuid,
+                           holderOf(environment, *environment.attachmentTo(sample.facts.uuid)));
     }
     emit(DeviceAdded{sample.facts.index});
     rememberFacts(sample.facts);

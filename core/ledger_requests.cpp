@@ -22,8 +22,8 @@ void pinLeases(Environment& environment) {
     }
 }
 
-void requireFresh(const Plan& plan, const DeviceTable& devices, const Environment* environment) {
-    if (!stillHolds(plan, devices, environment))
+void requireFresh(const Plan& plan, const DeviceTable& devices, const Requester& requester) {
+    if (!stillHolds(plan, devices, requester))
         fail(ErrorCode::DeviceUnavailable, "the devices changed in the meantime; try again");
 }
 
@@ -169,7 +169,7 @@ Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& pl
         return environment;
     }
     if (plan) {
-        requireFresh(*plan, poolOf(environment).devices(), nullptr);
+        requireFresh(*plan, poolOf(environment).devices(), Requester(environment.uid));
         addAttachments(environment, std::get<Placement>(*plan), {terms.exempt, std::nullopt});
     }
     if (terms.lifetime)
@@ -296,6 +296,8 @@ void Ledger::configure(const EnvironmentId& id, const ConfigurationChange& chang
         next.configuration.gpus = *change.gpus;
     if (change.gpuMemory)
         next.configuration.gpuMemory = *change.gpuMemory;
+    if (change.overSubscribable)
+        next.configuration.overSubscribable = *change.overSubscribable;
     if (change.lifetime) {
         next.exempt = next.exempt || exempt;
         if (*change.lifetime) {

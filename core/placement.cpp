@@ -62,6 +62,13 @@ std::vector<DeviceUuid> attachedUuids(const Environment* environment) {
     return uuids;
 }
 
+// Returns whether all holders without consent are among those who were named in the plan.
+bool isCovered(const std::vector<EnvironmentId>& now, const std::vector<EnvironmentId>& named) {
+    return std::ranges::all_of(now, [&](const EnvironmentId& holder) {
+        return std::ranges::find(named, holder) != named.end();
+    });
+}
+
 // Whether a request needs its devices now, or computes what it waits for. In the second case it may
 // also wait for a device that a Slurm job holds, which cannot be shared.
 enum class Begins { Now, Later };
@@ -69,13 +76,14 @@ enum class Begins { Now, Later };
 // The placement of one request, split so that each rule can be read separately.
 class Placing {
   public:
-    Placing(const AttachRequest& request, const DeviceTable& devices,
-            const Environment* environment, const Reservations& reservations,
-            std::optional<BootTime> leaseEnd, Begins begins = Begins::Now)
-        : request_(request), devices_(devices), environment_(environment),
-          reservations_(reservations), leaseEnd_(leaseEnd), begins_(begins) {
+    Placing(const AttachRequest& request, const DeviceTable& devices, const Requester& requester,
+            const Reservations& reservations, std::optional<BootTime> leaseEnd,
+            Begins begins = Begins::Now)
+        : request_(request), devices_(devices), requester_(requester),
+          environment_(requester.environment), reservations_(reservations), leaseEnd_(leaseEnd),
+          begins_(begins) {
         result_.share = request.share;
-        result_.basis = attachedUuids(environment);
+        result_.basis = attachedUuids(environment_);
     }
 
     Placement operator()(const CountWanted& wanted) {
@@ -150,10 +158,12 @@ class Placing {
     struct Kind {
         std::vector<const Device*> available;
         std::vector<const Device*> held;
+        std::vector<const Device*> withheld; // by holders whose consent is needed
         std::vector<const Device*> reserved; // for waiting requests
         std::vector<const Device*> ofJobs;
         [[nodiscard]] std::size_t usable() const {
-            return available.size() + held.size() + reserved.size() + ofJobs.size();
+            return available.size() + held.size() + withheld.size() + reserved.size() +
+                   ofJobs.size();
         }
     };
 
@@ -174,6 +184,7 @@ class Placing {
             (isRefused(*device)                                        ? result.ofJobs
              : reservations_.leave(*device, request_.share, leaseEnd_) ? result.available
              : reservations_.contains(device->facts.uuid, leaseEnd_)   ? result.reserved
+             : isWithheld(*device)                                     ? result.withheld
                                                                        : result.held)
                 .push_back(device);
         }
@@ -186,10 +197,12 @@ class Placing {
                       return std::tuple(quality(*a), passes(*a), a->facts.index) <
                              std::tuple(quality(*b), passes(*b), b->facts.index);
                   });
-        std::sort(result.held.begin(), result.held.end(), [](const Device* a, const Device* b) {
-            return std::tuple(a->holders.size(), quality(*a), a->facts.index) <
-                   std::tuple(b->holders.size(), quality(*b), b->facts.index);
-        });
+        const auto cost = [this](const Device& device) {
+            return std::tuple(sharedWith(device, requester_.owner), device.holders.size(),
+                              quality(device), device.facts.index);
+        };
+        std::sort(result.held.begin(), result.held.end(),
+                  [&](const Device* a, const Device* b) { return cost(*a) < cost(*b); });
         return result;
     }
 
@@ -197,9 +210,20 @@ class Placing {
         return begins_ == Begins::Now ? device.isSlurms() : device.reservedForSlurm;
     }
 
+    [[nodiscard]] bool isWithheld(const Device& device) const {
+        return requester_.needsConsent &&
+               sharedWith(device, requester_.owner) == SharedWith::Others;
+    }
+
     Placement::Device placed(const Device& device) const {
-        return {device.facts, !device.isAvailable(request_.share), device.occupied,
-                reservations_.passed(device, request_.share, leaseEnd_)};
+        Placement::Device result{device.facts,
+                                 !device.isAvailable(request_.share),
+                                 device.occupied,
+                                 reservations_.passed(device, request_.share, leaseEnd_),
+                                 {}};
+        if (result.overSubscribed)
+            result.withoutConsent = holdersWithoutConsent(device, requester_.owner);
+        return result;
     }
 
     Placement choose(const Kind& kind, std::size_t need) {
@@ -264,7 +288,7 @@ class Placing {
             fail(ErrorCode::DeviceUnavailable,
                  "Device {} is not available: it is kept for a waiting request",
                  device.facts.index);
-        if (!isFree && !request_.overSubscribe)
+        if (!isFree && (!request_.overSubscribe || isWithheld(device)))
             fail(ErrorCode::DeviceUnavailable, "Device {} is not available", device.facts.index);
     }
 
@@ -298,6 +322,7 @@ class Placing {
 
     const AttachRequest& request_;
     const DeviceTable& devices_;
+    const Requester& requester_;
     const Environment* environment_;
     const Reservations& reservations_;
     const std::optional<BootTime> leaseEnd_;
@@ -327,6 +352,8 @@ bool isAsGood(const Placement& placement, const Placement& other) {
                std::ranges::count_if(other.attach, property);
     };
     return isNoMore(&Placement::Device::overSubscribed) && isNoMore(&Placement::Device::occupied) &&
+           isNoMore(
+               [](const Placement::Device& device) { return !device.withoutConsent.empty(); }) &&
            isNoMore([](const Placement::Device& device) { return !device.keptFor.empty(); });
 }
 
@@ -375,17 +402,16 @@ std::vector<const Device*> namedDevices(const AttachRequest& request, const Devi
 }
 
 Placement place(const AttachRequest& request, const DeviceTable& devices,
-                const Environment* environment, const Reservations& reservations,
+                const Requester& requester, const Reservations& reservations,
                 std::optional<BootTime> leaseEnd) {
-    return std::visit(Placing(request, devices, environment, reservations, leaseEnd),
-                      request.wanted);
+    return std::visit(Placing(request, devices, requester, reservations, leaseEnd), request.wanted);
 }
 
 Plan placeOrWait(const AttachRequest& request, const DeviceTable& devices,
-                 const Environment* environment, const Reservations& reservations,
+                 const Requester& requester, const Reservations& reservations,
                  std::optional<BootTime> leaseEnd) {
     try {
-        return place(request, devices, environment, reservations, leaseEnd);
+        return place(request, devices, requester, reservations, leaseEnd);
     } catch (const Error& error) {
         if (error.code() != ErrorCode::DeviceUnavailable)
             throw;
@@ -393,7 +419,9 @@ Plan placeOrWait(const AttachRequest& request, const DeviceTable& devices,
     // If the request cannot be met even with the devices that others hold, it can never be met.
     AttachRequest shared = request;
     shared.overSubscribe = true;
-    return PlannedWait{request, std::visit(Placing(shared, devices, environment, Reservations{},
+    Requester anyway = requester;
+    anyway.needsConsent = false;
+    return PlannedWait{request, std::visit(Placing(shared, devices, anyway, Reservations{},
                                                    std::nullopt, Begins::Later),
                                            shared.wanted)};
 }
@@ -422,10 +450,10 @@ std::size_t missing(const AttachRequest& request, const Environment& environment
     return indices.size();
 }
 
-bool stillHolds(const Plan& plan, const DeviceTable& devices, const Environment* environment,
+bool stillHolds(const Plan& plan, const DeviceTable& devices, const Requester& requester,
                 const Reservations& reservations, std::optional<BootTime> leaseEnd) {
     const Placement& placement = placementOf(plan);
-    if (placement.basis != attachedUuids(environment))
+    if (placement.basis != attachedUuids(requester.environment))
         return false;
     if (std::holds_alternative<PlannedWait>(plan))
         return true;
@@ -436,7 +464,9 @@ bool stillHolds(const Plan& plan, const DeviceTable& devices, const Environment*
                 device->isSlurms())
                 return false;
             return reservations.leave(*device, placement.share, leaseEnd) ||
-                   (wanted.overSubscribed && !reservations.contains(device->facts.uuid, leaseEnd));
+                   (wanted.overSubscribed && !reservations.contains(device->facts.uuid, leaseEnd) &&
+                    isCovered(holdersWithoutConsent(*device, requester.owner),
+                              wanted.withoutConsent));
         });
 }
 

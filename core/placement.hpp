@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/attach_request.hpp"
+#include "core/consent.hpp"
 #include "core/device_table.hpp"
 #include "core/environment.hpp"
 #include "core/reservations.hpp"
@@ -26,6 +27,8 @@ struct Placement {
         bool occupied = false;       ///< a process from outside its environments uses it
         /// The waiting requests for which it is kept; it is granted until they can start.
         std::vector<std::uint64_t> keptFor = {};
+        /// The environments of other users that hold an over-subscribed device and did not consent.
+        std::vector<EnvironmentId> withoutConsent = {};
     };
     std::vector<Device> attach;
     std::vector<DeviceUuid> detach; ///< the surplus of a smaller exact count
@@ -53,7 +56,8 @@ using Plan = std::variant<Placement, PlannedWait>;
 const Placement& placementOf(const Plan& plan);
 
 /// Returns whether a placement for the same request uses as few devices as the other one that are
-/// held by others, used from outside, or kept for waiting requests.
+/// held by others, held by others without their consent, used from outside, or kept for waiting
+/// requests.
 bool isAsGood(const Placement& placement, const Placement& other);
 
 /// Returns whether two plans for the same request give the same devices in the same way, or both
@@ -77,27 +81,27 @@ std::vector<const Device*> candidates(const AttachRequest& request, const Device
 std::vector<const Device*> namedDevices(const AttachRequest& request, const DeviceTable& devices,
                                         const Environment* environment);
 
-/// Selects the devices for a request, except those that are reserved for others. `environment` is
-/// null for one that does not exist yet, and `leaseEnd` is unset if the request has no lease.
-/// Throws Error: NoSuchDevice, NotEnoughDevices (more than the machine has), DeviceUnavailable
-/// (others hold the devices, or wait for them), InvalidArgs.
+/// Selects the devices for a request, except those that are reserved for others. Over-subscription
+/// takes devices of one's own first, then those of consenting holders, then the others. `leaseEnd`
+/// is unset if the request has no lease. Throws Error: NoSuchDevice, NotEnoughDevices (more than
+/// the machine has), DeviceUnavailable (others hold the devices, or wait for them), InvalidArgs.
 Placement place(const AttachRequest& request, const DeviceTable& devices,
-                const Environment* environment, const Reservations& reservations = {},
+                const Requester& requester, const Reservations& reservations = {},
                 std::optional<BootTime> leaseEnd = std::nullopt);
 
 /// Returns the plan for a request that may wait. Throws the same errors as place(), but
 /// DeviceUnavailable only if waiting cannot help.
 Plan placeOrWait(const AttachRequest& request, const DeviceTable& devices,
-                 const Environment* environment, const Reservations& reservations,
+                 const Requester& requester, const Reservations& reservations,
                  std::optional<BootTime> leaseEnd = std::nullopt);
 
 /// Returns how many of the requested devices an environment lacks.
 std::size_t missing(const AttachRequest& request, const Environment& environment);
 
 /// Returns whether a plan that was computed before still has exactly the same effect with the
-/// current table. A plan to wait is valid for as long as the attachments of its environment are the
-/// same.
-bool stillHolds(const Plan& plan, const DeviceTable& devices, const Environment* environment,
+/// current table, and over-subscribes nobody without consent who did consent before. A plan to wait
+/// is valid for as long as the attachments of its environment are the same.
+bool stillHolds(const Plan& plan, const DeviceTable& devices, const Requester& requester,
                 const Reservations& reservations = {},
                 std::optional<BootTime> leaseEnd = std::nullopt);
 

@@ -48,42 +48,41 @@ void Queue::expectClients() {
         timeout_ = scheduler_.after(clientTimeout, [this] { giveUpOnClients(); });
 }
 
-Placement Queue::place(const AttachRequest& request, const Environment* environment,
+Placement Queue::place(const AttachRequest& request, const Requester& requester,
                        std::optional<std::chrono::seconds> lifetime,
                        const Environment* parent) const {
-    const KeptDevices kept = keptDevices(environment, parent);
+    const KeptDevices kept = keptDevices(requester.environment, parent);
     try {
-        return besideOpenPlans(request, environment, kept, lifetime,
-                               core::place(request, kept.devices(), environment,
-                                           kept.reservations(),
-                                           leaseEnd(environment, lifetime, kept.now())));
+        return besideOpenPlans(request, requester, kept, lifetime,
+                               core::place(request, kept.devices(), requester, kept.reservations(),
+                                           leaseEnd(requester.environment, lifetime, kept.now())));
     } catch (const Error& error) {
         if (error.code() != ErrorCode::DeviceUnavailable)
             throw;
         throw Error(error.code(), error.what() +
-                                      describeKeepers(request, environment, ledger_, kept) +
+                                      describeKeepers(request, requester, ledger_, kept) +
                                       describeHolders(request, kept.devices(), ledger_));
     }
 }
 
-Plan Queue::placeOrWait(const AttachRequest& request, const Environment* environment,
+Plan Queue::placeOrWait(const AttachRequest& request, const Requester& requester,
                         std::optional<std::chrono::seconds> lifetime,
                         const Environment* parent) const {
-    const KeptDevices kept = keptDevices(environment, parent);
-    Plan plan = core::placeOrWait(request, kept.devices(), environment, kept.reservations(),
-                                  leaseEnd(environment, lifetime, kept.now()));
+    const KeptDevices kept = keptDevices(requester.environment, parent);
+    Plan plan = core::placeOrWait(request, kept.devices(), requester, kept.reservations(),
+                                  leaseEnd(requester.environment, lifetime, kept.now()));
     if (auto* placement = std::get_if<Placement>(&plan))
-        return besideOpenPlans(request, environment, kept, lifetime, std::move(*placement));
+        return besideOpenPlans(request, requester, kept, lifetime, std::move(*placement));
     std::get<PlannedWait>(plan).expected.lifetime = lifetime;
     return plan;
 }
 
 // Returns a placement on other devices if they are as good and not part of an open plan.
-Placement Queue::besideOpenPlans(const AttachRequest& request, const Environment* environment,
+Placement Queue::besideOpenPlans(const AttachRequest& request, const Requester& requester,
                                  const KeptDevices& kept,
                                  std::optional<std::chrono::seconds> lifetime,
                                  Placement placement) const {
-    const auto end = leaseEnd(environment, lifetime, kept.now());
+    const auto end = leaseEnd(requester.environment, lifetime, kept.now());
     const Reservations withPlans = openPlans_.with(kept.reservations());
     const auto isLeft = [&](const Placement::Device& placed) {
         return placed.overSubscribed ||
@@ -91,7 +90,7 @@ Placement Queue::besideOpenPlans(const AttachRequest& request, const Environment
     };
     if (!std::ranges::all_of(placement.attach, isLeft)) {
         try {
-            Placement other = core::place(request, kept.devices(), environment, withPlans, end);
+            Placement other = core::place(request, kept.devices(), requester, withPlans, end);
             if (isAsGood(other, placement))
                 placement = std::move(other);
         } catch (const Error&) {
@@ -102,12 +101,12 @@ Placement Queue::besideOpenPlans(const AttachRequest& request, const Environment
     return placement;
 }
 
-bool Queue::stillHolds(const Plan& plan, const Environment* environment,
+bool Queue::stillHolds(const Plan& plan, const Requester& requester,
                        const Environment* parent) const {
-    const KeptDevices kept = keptDevices(environment, parent);
+    const KeptDevices kept = keptDevices(requester.environment, parent);
     const Reservations& reservations = kept.reservations();
-    const auto end = leaseEnd(environment, placementOf(plan).lifetime, kept.now());
-    if (!core::stillHolds(plan, kept.devices(), environment, reservations, end))
+    const auto end = leaseEnd(requester.environment, placementOf(plan).lifetime, kept.now());
+    if (!core::stillHolds(plan, kept.devices(), requester, reservations, end))
         return false;
     const auto* placement = std::get_if<Placement>(&plan);
     if (placement == nullptr)
@@ -246,13 +245,15 @@ void Queue::onEvent(const Event& event) {
         forget(ending->environment);
     if (ledger_.waits().empty())
         return;
-    // These events may free a device, change the order, or change how long a device is kept.
+    // These events may free a device, let it be over-subscribed, change the order, or change how
+    // long a device is kept.
     const auto* device = std::get_if<DeviceChanged>(&event);
     const auto* environment = std::get_if<EnvironmentChanged>(&event);
     if (std::holds_alternative<Detached>(event) || std::holds_alternative<QueueChanged>(event) ||
         std::holds_alternative<DeviceAdded>(event) ||
         std::holds_alternative<DeviceRemoved>(event) ||
-        (environment != nullptr && environment->field == EnvironmentField::Expires) ||
+        (environment != nullptr && (environment->field == EnvironmentField::Expires ||
+                                    environment->field == EnvironmentField::OverSubscribable)) ||
         (device != nullptr && device->field != DeviceField::LockedBy))
         schedule();
 }
@@ -336,8 +337,8 @@ void Queue::serve(Ticket ticket, KeptByParent& all) {
     }
     try {
         Placement placement =
-            core::place(wait.request, kept.devices(), &environment, kept.reservations(),
-                        leaseEnd(environment, wait, kept.now()));
+            core::place(wait.request, kept.devices(), requesterOf(environment, wait),
+                        kept.reservations(), leaseEnd(environment, wait, kept.now()));
         const QuotaViolation violation =
             wait.exempt || parent != nullptr
                 ? std::nullopt

@@ -63,11 +63,11 @@ class Queue {
     /// `lifetime`: the requested lifetime, if any. `parent`: the parent of an environment that does
     /// not exist yet. Throws the same errors as core::place(); their texts name the holders of the
     /// wanted devices, the users for whom devices are kept, and possible remedies.
-    [[nodiscard]] Placement place(const AttachRequest& request, const Environment* environment,
+    [[nodiscard]] Placement place(const AttachRequest& request, const Requester& requester,
                                   std::optional<std::chrono::seconds> lifetime = std::nullopt,
                                   const Environment* parent = nullptr) const;
     /// Returns the plan for a request that may wait. Throws the same errors as core::placeOrWait().
-    [[nodiscard]] Plan placeOrWait(const AttachRequest& request, const Environment* environment,
+    [[nodiscard]] Plan placeOrWait(const AttachRequest& request, const Requester& requester,
                                    std::optional<std::chrono::seconds> lifetime = std::nullopt,
                                    const Environment* parent = nullptr) const;
     /// Call this while a plan waits for its authorisation, until the result is destroyed. If other
@@ -77,7 +77,7 @@ class Queue {
     /// Returns core::stillHolds() with regard to kept devices. Also checks that the plan's lease,
     /// if it began now, would end in time, and that the devices are kept for the same requests as
     /// before.
-    [[nodiscard]] bool stillHolds(const Plan& plan, const Environment* environment,
+    [[nodiscard]] bool stillHolds(const Plan& plan, const Requester& requester,
                                   const Environment* parent = nullptr) const;
     /// Returns the devices that are kept for a user's waiting requests, except for the request
     /// `except`. Requests of child environments are not counted, since their parents hold those
@@ -145,7 +145,7 @@ class Queue {
     [[nodiscard]] KeptDevices keptDevices(const Environment* environment,
                                           const Environment* parent) const;
     [[nodiscard]] Placement besideOpenPlans(const AttachRequest& request,
-                                            const Environment* environment, const KeptDevices& kept,
+                                            const Requester& requester, const KeptDevices& kept,
                                             std::optional<std::chrono::seconds> lifetime,
                                             Placement placement) const;
     void keep(Ticket ticket, KeptDevices& kept) const;

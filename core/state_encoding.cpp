@@ -120,6 +120,8 @@ std::string encodeState(const Environment& environment) {
         configuration["gpus"] = *environment.configuration.gpus;
     if (environment.configuration.gpuMemory)
         configuration["gpu_memory"] = environment.configuration.gpuMemory->count;
+    if (environment.configuration.overSubscribable)
+        configuration["over_subscribable"] = true;
     json document = {{"version", stateVersion},
                      {"id", environment.id},
                      {"uid", environment.uid},

@@ -219,6 +219,7 @@ Configuration decodeConfiguration(const json& value) {
         configuration.gpus = requireNumber32(value, "gpus");
     if (value.contains("gpu_memory"))
         configuration.gpuMemory = Bytes{requireNumber(value, "gpu_memory")};
+    configuration.overSubscribable = flagIfAny(value, "over_subscribable");
     return configuration;
 }
 

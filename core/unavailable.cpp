@@ -30,11 +30,11 @@ bool isWanted(const AttachRequest& request, const Device& device) {
 // Returns the longest lifetime with which a request gets its devices now. The later its lease would
 // end, the fewer keepers it passes.
 std::optional<std::chrono::milliseconds>
-maxLifetime(const AttachRequest& request, const Environment* environment, const KeptDevices& kept) {
+maxLifetime(const AttachRequest& request, const Requester& requester, const KeptDevices& kept) {
     const std::vector<BootTime> starts = kept.starts();
     const auto isRefused = [&](BootTime leaseEnd) {
         try {
-            place(request, kept.devices(), environment, kept.reservations(), leaseEnd);
+            place(request, kept.devices(), requester, kept.reservations(), leaseEnd);
             return false;
         } catch (const Error&) {
             return true;
@@ -54,7 +54,7 @@ maxLifetime(const AttachRequest& request, const Environment* environment, const 
 
 } // namespace
 
-std::string describeKeepers(const AttachRequest& request, const Environment* environment,
+std::string describeKeepers(const AttachRequest& request, const Requester& requester,
                             const Ledger& ledger, const KeptDevices& kept) {
     std::map<std::uint64_t, std::vector<DeviceIndex>> byKeeper;
     for (const auto& [index, device] : kept.devices().byIndex()) {
@@ -74,7 +74,7 @@ std::string describeKeepers(const AttachRequest& request, const Environment* env
     }
     if (byKeeper.empty())
         return text;
-    if (const auto lifetime = maxLifetime(request, environment, kept))
+    if (const auto lifetime = maxLifetime(request, requester, kept))
         text += fmt::format("; with a lifetime of at most {} this request could start now",
                             formatDuration(*lifetime));
     return text;

@@ -11,7 +11,7 @@ namespace genv::core {
 
 /// Returns for whom wanted devices are kept, and with which lifetime the request could use them
 /// now, as a text to append to a sentence. Empty if none are kept.
-std::string describeKeepers(const AttachRequest& request, const Environment* environment,
+std::string describeKeepers(const AttachRequest& request, const Requester& requester,
                             const Ledger& ledger, const KeptDevices& kept);
 
 /// Returns who holds wanted devices, as a text to append to a sentence.

@@ -169,6 +169,12 @@ class Activation : public Operation<Activation, ActivateReply> {
         return wanted_.id ? context_.sharing.ledger.find(*wanted_.id) : nullptr;
     }
 
+    [[nodiscard]] core::Requester requester() const {
+        const core::Environment* environment = joined();
+        return environment != nullptr ? core::Requester(environment)
+                                      : core::Requester(wanted_.owner);
+    }
+
     [[nodiscard]] core::EnvironmentId id() const {
         return wanted_.id ? *wanted_.id : context_.sharing.ledger.freeId(rootIdentity().pid);
     }
@@ -196,7 +202,7 @@ class Activation : public Operation<Activation, ActivateReply> {
         };
         request.stillHolds = [self](const core::Plan& plan) {
             return self->asIfDeparted([&] {
-                return self->context_.sharing.queue.stillHolds(plan, self->joined(),
+                return self->context_.sharing.queue.stillHolds(plan, self->requester(),
                                                                self->parent());
             });
         };
@@ -246,7 +252,7 @@ class Activation : public Operation<Activation, ActivateReply> {
         target.owner = wanted_.owner;
         target.ownerName = owner_.name;
         if (plan)
-            addDevices(target, *plan, wanted_.overSubscribe);
+            addDevices(target, *plan, wanted_.overSubscribe, context_.sharing.ledger);
         if (const core::Environment* other = parentOfResult())
             addParent(target, *other);
         return target;

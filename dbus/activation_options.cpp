@@ -47,6 +47,7 @@ WantedActivation readWantedActivation(VariantMap values, core::Uid caller) {
     if (gpus && *gpus != 0)
         wanted.configuration.gpus = gpus;
     wanted.configuration.gpuMemory = options.takeMemory("gpu-memory");
+    wanted.configuration.overSubscribable = options.takeFlag("over-subscribable");
     wanted.within = options.take<std::string>("within");
     if (wanted.within)
         core::requireIdentifier(*wanted.within, "within");

@@ -62,7 +62,7 @@ class Attaching : public Operation<Attaching, AttachReply> {
 
     [[nodiscard]] policy::Target target(const core::Plan& plan) const {
         policy::Target target = targetOf(environment());
-        addDevices(target, plan, wanted_.request.overSubscribe);
+        addDevices(target, plan, wanted_.request.overSubscribe, context_.sharing.ledger);
         if (const core::Environment* parent = context_.sharing.ledger.parentOf(environment()))
             addParent(target, *parent);
         return target;

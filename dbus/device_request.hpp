@@ -58,9 +58,12 @@ inline core::Plan planFor(const Context& context, const core::AttachRequest& req
                           std::optional<std::chrono::seconds> lifetime, bool mayWait,
                           core::Uid owner, core::Uid actor,
                           const core::Environment* parent = nullptr) {
+    core::Requester requester =
+        environment != nullptr ? core::Requester(environment) : core::Requester(owner);
     if (!mayWait)
-        return context.sharing.queue.place(request, environment, lifetime, parent);
-    core::Plan plan = context.sharing.queue.placeOrWait(request, environment, lifetime, parent);
+        return context.sharing.queue.place(request, requester, lifetime, parent);
+    requester.needsConsent = core::needsConsentToWait(actor);
+    core::Plan plan = context.sharing.queue.placeOrWait(request, requester, lifetime, parent);
     if (environment != nullptr && context.sharing.queue.abandoned(environment->id, request))
         return core::PlannedWait{request, core::placementOf(plan)};
     if (std::holds_alternative<core::PlannedWait>(plan))

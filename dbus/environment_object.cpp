@@ -236,6 +236,10 @@ uint64_t EnvironmentObject::GpuMemory() {
         [this] { return seen().configuration.gpuMemory.value_or(core::Bytes{0}).count; });
 }
 
+bool EnvironmentObject::OverSubscribable() {
+    return readProperty([this] { return seen().configuration.overSubscribable; });
+}
+
 std::vector<uint32_t> EnvironmentObject::Processes() {
     return readProperty([this] { return rootPids(seen()); });
 }

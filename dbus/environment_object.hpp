@@ -70,6 +70,7 @@ class EnvironmentObject
     uint64_t Created() override;
     uint32_t Gpus() override;
     uint64_t GpuMemory() override;
+    bool OverSubscribable() override;
     std::vector<uint32_t> Processes() override;
     std::vector<std::string> Kernels() override;
     std::vector<uint32_t> Devices() override;

@@ -27,6 +27,19 @@ std::vector<Value> once(const std::vector<Value>& values) {
     return result;
 }
 
+void addHolders(policy::HeldDevices& held, const core::Placement::Device& device,
+                const core::Ledger& ledger) {
+    if (!device.withoutConsent.empty())
+        held.indices.push_back(device.facts.index);
+    for (const core::EnvironmentId& id : device.withoutConsent) {
+        const core::Environment* environment = ledger.find(id);
+        if (environment != nullptr &&
+            std::ranges::find(held.holders, environment->uid, &policy::DeviceHolder::uid) ==
+                held.holders.end())
+            held.holders.push_back({environment->uid, environment->user});
+    }
+}
+
 } // namespace
 
 WaitOptions takeWaitOptions(Options& options) {
@@ -131,6 +144,7 @@ core::ConfigurationChange readConfigurationChange(VariantMap set,
         change.gpuMemory = memory;
     if (const auto lifetime = options.takeSeconds("lifetime"))
         change.lifetime = lifetime;
+    change.overSubscribable = options.take<bool>("over-subscribable");
     options.finish();
     for (const std::string& field : unset) {
         if (field == "name" && !change.name)
@@ -141,23 +155,28 @@ core::ConfigurationChange readConfigurationChange(VariantMap set,
             change.gpuMemory.emplace();
         else if (field == "lifetime" && !change.lifetime)
             change.lifetime.emplace();
+        else if (field == "over-subscribable" && !change.overSubscribable)
+            change.overSubscribable = false;
         else
             core::fail(core::ErrorCode::InvalidArgs,
-                       "\"{}\" cannot be unset here; name, gpus, gpu-memory and lifetime can, each "
-                       "once and when not set",
+                       "\"{}\" cannot be unset here; name, gpus, gpu-memory, lifetime and "
+                       "over-subscribable can, each once and when not set",
                        core::escaped(field));
     }
     return change;
 }
 
-void addDevices(policy::Target& target, const core::Plan& plan, bool overSubscribe) {
+void addDevices(policy::Target& target, const core::Plan& plan, bool overSubscribe,
+                const core::Ledger& ledger) {
     const core::Placement& placement = core::placementOf(plan);
     target.overSubscribes = overSubscribe;
     target.gpus = static_cast<std::uint32_t>(placement.attach.size());
     if (std::holds_alternative<core::PlannedWait>(plan))
         return; // the devices are not known yet
-    for (const core::Placement::Device& device : placement.attach)
+    for (const core::Placement::Device& device : placement.attach) {
         target.devices.push_back(device.facts.index);
+        addHolders(target.withoutConsent, device, ledger);
+    }
 }
 
 core::ProcessIdentity foundKernel(const std::string& kernel, const core::Kernels::Found& found) {

@@ -58,8 +58,9 @@ policy::Target targetOf(const core::Environment& environment);
 core::ConfigurationChange readConfigurationChange(VariantMap set,
                                                   const std::vector<std::string>& unset);
 
-/// Adds the devices of a plan to a target.
-void addDevices(policy::Target& target, const core::Plan& plan, bool overSubscribe);
+/// Adds the devices of a plan to a target, with the holders who did not consent to share them.
+void addDevices(policy::Target& target, const core::Plan& plan, bool overSubscribe,
+                const core::Ledger& ledger);
 
 /// Returns the process that was found for a kernel. Throws core::Error(NoSuchProcess) if there is
 /// none, or more than one.

@@ -116,12 +116,13 @@ void Gate::onDisconnected(const std::string& busName) {
 void Gate::requireAuthorized(const Answer& answer, const policy::Question& question) {
     requireRoomForPrompt(answer.tooManyPrompts);
     const std::string_view id = policy::idOf(question.action);
+    const std::string remedy = question.remedy.empty() ? "" : "; " + question.remedy;
     switch (answer.verdict) {
     case policy::Verdict::Authorized:
         return;
     case policy::Verdict::InteractionRequired:
         core::fail(core::ErrorCode::InteractiveAuthorizationRequired,
-                   "an administrator's password is needed to {} ({})", question.deed, id);
+                   "an administrator's password is needed to {} ({}){}", question.deed, id, remedy);
     case policy::Verdict::Unavailable:
         core::fail(core::ErrorCode::AccessDenied,
                    "not authorised to {} ({}): polkit does not answer", question.deed, id);
@@ -131,7 +132,8 @@ void Gate::requireAuthorized(const Answer& answer, const policy::Question& quest
     case policy::Verdict::Denied:
         break;
     }
-    core::fail(core::ErrorCode::AccessDenied, "not authorised to {} ({})", question.deed, id);
+    core::fail(core::ErrorCode::AccessDenied, "not authorised to {} ({}){}", question.deed, id,
+               remedy);
 }
 
 void Gate::requireWithinQuota(const Answer& answer, const std::string& violation) {

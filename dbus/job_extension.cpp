@@ -83,7 +83,7 @@ class JobExtension : public Operation<JobExtension, Reply<>> {
 void extendJob(const Context& context, const Reply<>& reply, const core::Environment& environment,
                const core::ConfigurationChange& change) {
     const auto lifetime = change.lifetime.value_or(std::nullopt);
-    if (!lifetime || change.name || change.gpus || change.gpuMemory)
+    if (!lifetime || change.name || change.gpus || change.gpuMemory || change.overSubscribable)
         core::requireNoJob(environment);
     std::make_shared<JobExtension>(context, reply, environment, *lifetime)->start();
 }

@@ -19,6 +19,8 @@ const char* propertyOf(core::EnvironmentField field) {
         return "Gpus";
     case core::EnvironmentField::GpuMemory:
         return "GpuMemory";
+    case core::EnvironmentField::OverSubscribable:
+        return "OverSubscribable";
     case core::EnvironmentField::Processes:
         return "Processes";
     case core::EnvironmentField::Kernels:

@@ -14,6 +14,7 @@ enum class Action {
     Activate,
     Attach,
     OverSubscribe,
+    OverSubscribeOthers,
     ManageOwn,
     ManageOthers,
     TerminateOthers,
@@ -34,6 +35,7 @@ inline constexpr std::array actionIds{
     ActionId{Action::Activate, "dev.genv.manager.activate"},
     ActionId{Action::Attach, "dev.genv.manager.attach"},
     ActionId{Action::OverSubscribe, "dev.genv.manager.over-subscribe"},
+    ActionId{Action::OverSubscribeOthers, "dev.genv.manager.over-subscribe-others"},
     ActionId{Action::ManageOwn, "dev.genv.manager.manage-own"},
     ActionId{Action::ManageOthers, "dev.genv.manager.manage-others"},
     ActionId{Action::TerminateOthers, "dev.genv.manager.terminate-others"},
@@ -57,7 +59,8 @@ constexpr std::string_view idOf(Action action) {
 enum class Requirement {
     Free, ///< read-only: users who share a machine need to know who holds which device
     /// The first applicable one of manage-others (also for devices of another user's environment),
-    /// over-subscribe, attach, activate.
+    /// over-subscribe-others (devices whose holders did not consent), over-subscribe, attach,
+    /// activate.
     GiveDevices,
     /// manage-own or manage-others, depending on the environment's owner; extend-job for the
     /// lifetime of the caller's own Slurm job

@@ -17,6 +17,8 @@ Action actionFor(Requirement requirement, core::Uid caller, const Target& target
     case Requirement::GiveDevices:
         if (!own || target.parentOwner.value_or(caller) != caller)
             return Action::ManageOthers;
+        if (!target.withoutConsent.holders.empty())
+            return Action::OverSubscribeOthers;
         if (target.overSubscribes)
             return Action::OverSubscribe;
         return target.gpus ? Action::Attach : Action::Activate;
@@ -39,18 +41,25 @@ Action actionFor(Requirement requirement, core::Uid caller, const Target& target
     return Action::ManageOthers;
 }
 
+std::string describeGpus(const std::vector<std::uint32_t>& indices) {
+    return fmt::format("GPU{} {}", indices.size() == 1 ? "" : "s", fmt::join(indices, ", "));
+}
+
+std::string describeOwner(const Target& target) {
+    return target.ownerName.empty() ? std::string() : fmt::format(" of {}", target.ownerName);
+}
+
+std::string describeEnvironment(const Target& target) {
+    if (!target.environment)
+        return {};
+    return fmt::format("environment {}{}", *target.environment, describeOwner(target));
+}
+
 std::string describe(const Target& target) {
-    const std::string of =
-        target.ownerName.empty() ? std::string() : fmt::format(" of {}", target.ownerName);
     if (target.pid)
-        return fmt::format("process {}{}", *target.pid, of);
-    std::string gpus = target.devices.empty()
-                           ? std::string()
-                           : fmt::format("GPU{} {}", target.devices.size() == 1 ? "" : "s",
-                                         fmt::join(target.devices, ", "));
-    std::string environment = target.environment
-                                  ? fmt::format("environment {}{}", *target.environment, of)
-                                  : std::string();
+        return fmt::format("process {}{}", *target.pid, describeOwner(target));
+    const std::string gpus = target.devices.empty() ? std::string() : describeGpus(target.devices);
+    std::string environment = describeEnvironment(target);
     if (target.parent)
         environment +=
             fmt::format(" within environment {} of {}", *target.parent, target.parentOwnerName);
@@ -63,6 +72,24 @@ std::string describe(const Target& target) {
 
 std::string whoseHistory(const Target& target) {
     return target.owner ? target.ownerName : "every user";
+}
+
+std::vector<std::string> namesOf(const std::vector<DeviceHolder>& holders) {
+    std::vector<std::string> names;
+    for (const DeviceHolder& holder : holders)
+        names.push_back(holder.name);
+    return names;
+}
+
+Question questionAboutHolders(const Target& target, std::map<std::string, std::string> details) {
+    const HeldDevices& held = target.withoutConsent;
+    const auto names = namesOf(held.holders);
+    return {Action::OverSubscribeOthers, std::move(details),
+            fmt::format("share {} of {} with {}", describeGpus(held.indices),
+                        fmt::join(names, ", "), describeEnvironment(target)),
+            fmt::format("ask {} to run \"genvctl config --allow-over-subscribe\", or ask an "
+                        "administrator",
+                        fmt::join(names, " and "))};
 }
 
 std::map<std::string, std::string> detailsOf(const Target& target) {
@@ -81,6 +108,14 @@ std::map<std::string, std::string> detailsOf(const Target& target) {
         details["devices"] = fmt::format("{}", fmt::join(target.devices, ","));
     if (target.gpus)
         details["gpus"] = std::to_string(*target.gpus);
+    if (!target.withoutConsent.holders.empty()) {
+        std::vector<core::Uid> uids;
+        for (const DeviceHolder& holder : target.withoutConsent.holders)
+            uids.push_back(holder.uid);
+        details["holders"] =
+            fmt::format("{}", fmt::join(namesOf(target.withoutConsent.holders), ","));
+        details["holder-uids"] = fmt::format("{}", fmt::join(uids, ","));
+    }
     if (target.pid)
         details["pid"] = std::to_string(*target.pid);
     return details;
@@ -96,7 +131,10 @@ std::optional<Question> questionFor(const MethodRow& method, core::Uid caller,
         return std::nullopt;
     if (method.requirement == Requirement::ReadHistory && target.owner == caller)
         return std::nullopt;
-    return Question{actionFor(method.requirement, caller, target), detailsOf(target),
+    const Action action = actionFor(method.requirement, caller, target);
+    if (action == Action::OverSubscribeOthers)
+        return questionAboutHolders(target, detailsOf(target));
+    return Question{action, detailsOf(target),
                     fmt::format("{} {}", target.extendsJob ? extensionDeed : method.deed,
                                 method.requirement == Requirement::ReadHistory
                                     ? whoseHistory(target)

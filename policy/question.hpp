@@ -14,6 +14,22 @@
 
 namespace genv::policy {
 
+/// A user who holds a device.
+struct DeviceHolder {
+    core::Uid uid = 0;
+    std::string name;
+
+    friend bool operator==(const DeviceHolder&, const DeviceHolder&) = default;
+};
+
+/// Devices that a call would over-subscribe without the consent of their holders.
+struct HeldDevices {
+    std::vector<std::uint32_t> indices;
+    std::vector<DeviceHolder> holders; ///< users who did not consent, without duplicates
+
+    friend bool operator==(const HeldDevices&, const HeldDevices&) = default;
+};
+
 /// The target of a call, as far as it is known. Fields that do not apply are empty.
 struct Target {
     std::optional<std::string> environment; ///< id of the environment
@@ -25,6 +41,7 @@ struct Target {
     std::vector<std::uint32_t> devices; ///< indices of the devices that would change hands
     std::optional<std::uint32_t> gpus;  ///< number of requested devices
     bool overSubscribes = false;        ///< over-subscription was requested
+    HeldDevices withoutConsent = {};    ///< those of the devices whose holders did not consent
     std::optional<core::Pid> pid;
     bool dryRun = false;     ///< nothing would change
     bool extendsJob = false; ///< Slurm would be asked to end a job later
@@ -37,6 +54,7 @@ struct Question {
     Action action;
     std::map<std::string, std::string> details; ///< for the rules of an administrator
     std::string deed;                           ///< the action, as in "not authorised to <deed>"
+    std::string remedy = {};                    ///< what else the caller can do; empty if nothing
 
     /// Returns the text of the password prompt.
     [[nodiscard]] std::string message() const { return "Authentication is required to " + deed; }

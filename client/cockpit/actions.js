@@ -16,6 +16,10 @@ import {h} from "./vdom.js";
 /** @typedef {import("./model.js").Device} Device */
 /** @typedef {import("./model.js").Machine} Machine */
 
+// Returns whether waiting helps: for a free GPU or, to share one, for the consent of its holder.
+const mayCome = (/** @type {string} */ error, /** @type {boolean} */ share) => error === "dev.genv.Error.DeviceUnavailable"
+    || (share && /^org\.freedesktop\.DBus\.Error\.(AccessDenied|InteractiveAuthorizationRequired)$/.test(error));
+
 export class Actions {
     /** @param {import("./bus.js").Bus} bus @param {import("./keeping.js").Keeping} keeping @param {() => Machine} machine */
     constructor(bus, keeping, machine) {
@@ -121,6 +125,15 @@ export class Actions {
         ];
     }
 
+    /** @param {boolean} consents */
+    #sharing(consents) {
+        return [
+            check("share", _("Share GPUs that others hold"), false,
+                _("Other users must consent. Without their consent, an administrator's approval is needed.")),
+            check("consent", _("Let other users share the GPUs of this environment"), consents),
+        ];
+    }
+
     /** @param {FormData} form @returns {string} the time to wait, or "" for not at all */
     #waitOf(form) {
         return form.has("wait") ? `${timeOf(form, "timeout") ?? 86400}s` : "";
@@ -136,7 +149,7 @@ export class Actions {
                 this.#models(),
                 field("lifetime", _("Give them back after"), {placeholder: _("no lease")}, _("Such as 30min, 2h or 1d.")),
                 ...this.#waiting(),
-                check("share", _("Share GPUs that others hold"), false),
+                ...this.#sharing(environment.overSubscribable),
             ],
             action: _("Attach"),
             submit: form => this.#attach(environment, form),
@@ -150,15 +163,19 @@ export class Actions {
         const lifetime = timeOf(form, "lifetime");
         const wait = this.#waitOf(form);
         const options = variants({count: ["u", count], model: ["s", model], lifetime: ["t", lifetime]});
-        if (form.has("share"))
+        const share = form.has("share");
+        if (share)
             options["over-subscribe"] = {t: "b", v: true};
+        if (form.has("consent") !== environment.overSubscribable)
+            await this.bus.call(environment.path, ENVIRONMENT, "Configure", "a{sv}as",
+                [{"over-subscribable": {t: "b", v: form.has("consent")}}, []]);
         try {
             const [indices] = await this.bus.call(environment.path, ENVIRONMENT, "Attach", "a{sv}", [options]);
             announce(format(_("$0 has $1."), nameOf(environment), gpuList(indices)));
         } catch (error) {
-            if (!wait || /** @type {any} */ (error)?.name !== "dev.genv.Error.DeviceUnavailable")
+            if (!wait || !mayCome(/** @type {any} */ (error)?.name, share))
                 throw error;
-            const wish = {count, model, lifetime: lifetime ? `${lifetime}s` : "", wait};
+            const wish = {count, model, lifetime: lifetime ? `${lifetime}s` : "", wait, share};
             this.#keep((unit, file) => waitCommand(unit, file, environment.id, wish));
             announce(format(_("$0 waits in the queue."), nameOf(environment)));
         }
@@ -192,7 +209,7 @@ export class Actions {
                 field("memory", _("Memory of each"), {placeholder: _("all of it"), pattern: "\\s*[0-9]+\\s*[kKmMgGtT][iI]?[bB]?\\s*"}, _("Such as 8g.")),
                 field("lifetime", _("End it after"), {placeholder: _("no lease")}, _("Such as 30min, 2h or 1d.")),
                 ...waits ? [field("timeout", _("Wait at most"), {value: "2h", required: true}, _("Such as 30min, 2h or 1d."))] : this.#waiting(),
-                check("share", _("Share GPUs that others hold"), false),
+                ...this.#sharing(false),
                 this.#lingering(),
             ],
             action: waits ? _("Join") : _("Start"),
@@ -206,6 +223,7 @@ export class Actions {
         const wish = {
             name: textOf(form, "name"), gpus: numberOf(form, "gpus"), model: textOf(form, "model"), memory: textOf(form, "memory").replaceAll(" ", ""),
             lifetime: lifetime ? `${lifetime}s` : "", share: form.has("share"),
+            consent: form.has("consent"),
             wait: waits ? `${timeOf(form, "timeout") ?? 86400}s` : this.#waitOf(form),
         };
         if (form.has("linger"))

@@ -5,7 +5,7 @@ import {known32, known64, knownInt, time} from "./values.js";
 /** @typedef {{index: number, expires: number | null}} Attached */
 /** @typedef {{id: string, path: string, uid: number, user: string, name: string, created: number | null, gpus: number,
  *   memory: number, processes: number[], kernels: string[], attached: Attached[], expires: number | null,
- *   lingering: boolean, job: string, parent: string, mine: boolean}} Environment */
+ *   lingering: boolean, job: string, parent: string, mine: boolean, overSubscribable: boolean}} Environment */
 /** @typedef {{environment: string, name: string, user: string, uid: number, mine: boolean, job: string, lingering: boolean,
  *   share: number, since: number | null, expires: number | null}} Holder */
 /** @typedef {{pid: number, uid: number, user: string, name: string, environment: string, mine: boolean, memory: number | null,
@@ -30,6 +30,7 @@ function environmentOf({path, properties: p}, uid) {
         id: p.Id, path, uid: p.Uid, user: p.User, name: p.Name, created: time(p.Created), gpus: p.Gpus, memory: p.GpuMemory,
         processes: p.Processes, kernels: p.Kernels, attached: attached.map(([index, end]) => ({index, expires: time(end)})),
         expires: time(p.Expires), lingering: p.Lingering, job: p.Job ?? "", parent: p.Parent ?? "", mine: p.Uid === uid,
+        overSubscribable: p.OverSubscribable ?? false,
     };
 }
 

@@ -2,7 +2,8 @@
 // Commands that keep an environment, or a position in the queue, without this page. Each runs as a unit of the user's
 // systemd instance, which outlives the page and, with lingering, the login.
 
-/** @typedef {{name: string, gpus: number, model: string, memory: string, lifetime: string, wait: string, share: boolean}} Wish */
+/** @typedef {{name: string, gpus: number, model: string, memory: string, lifetime: string, wait: string, share: boolean,
+ *   consent: boolean}} Wish `consent`: other users may share the GPUs */
 
 // systemd expands variables in the words of a command, so each $ is doubled.
 const literal = (/** @type {string} */ word) => word.replaceAll("$", "$$$$");
@@ -25,16 +26,19 @@ export function startCommand(unit, errorFile, wish) {
         wait: wish.wait});
     if (wish.share)
         options.push("--over-subscribe");
+    if (wish.consent)
+        options.push("--allow-over-subscribe");
     return run(unit, errorFile, [],
         ["/bin/bash", "-c", 'exec genvctl run --hold "$@" < <(exec sleep infinity)', "genvctl", ...options]);
 }
 
 /** Waits for GPUs for an existing environment.
  * @param {string} unit @param {string} errorFile @param {string} environment
- * @param {{count: number, model: string, lifetime: string, wait: string}} wish */
+ * @param {{count: number, model: string, lifetime: string, wait: string, share: boolean}} wish */
 export function waitCommand(unit, errorFile, environment, wish) {
     return run(unit, errorFile, [`--setenv=GENV_ENVIRONMENT_ID=${environment}`],
-        ["genvctl", "attach", ...given({count: wish.count, model: wish.model, lifetime: wish.lifetime, wait: wish.wait})]);
+        ["genvctl", "attach", ...given({count: wish.count, model: wish.model, lifetime: wish.lifetime, wait: wish.wait}),
+            ...wish.share ? ["--over-subscribe"] : []]);
 }
 
 /** Returns the last message of genvctl, without the name of the program.

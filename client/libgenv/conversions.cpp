@@ -128,6 +128,11 @@ std::optional<std::string> toParent(const Properties& properties) {
     return unlessZero(detail<std::string>(properties, "Parent").value_or(""));
 }
 
+// An earlier version of the service does not have this property.
+bool toOverSubscribable(const Properties& properties) {
+    return detail<bool>(properties, "OverSubscribable").value_or(false);
+}
+
 std::map<std::string, std::string> toParents(const ManagedObjects& objects) {
     std::map<std::string, std::string> parents;
     for (const auto& [path, interfaces] : objects) {

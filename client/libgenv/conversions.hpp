@@ -28,6 +28,8 @@ Environment toEnvironment(const Properties& properties);
 std::vector<Environment> toEnvironments(const ManagedObjects& objects);
 /// Returns the parent of an environment from its properties.
 std::optional<std::string> toParent(const Properties& properties);
+/// Returns whether the holder of an environment consents to over-subscription, from its properties.
+bool toOverSubscribable(const Properties& properties);
 /// Maps the id of each nested environment to the id of its parent.
 std::map<std::string, std::string> toParents(const ManagedObjects& objects);
 /// Returns the details that toHistoryEvent() leaves out.

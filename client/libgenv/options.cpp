@@ -115,6 +115,11 @@ ActivateOptions& ActivateOptions::setGpuMemoryBytes(std::optional<std::uint64_t>
     return *this;
 }
 
+ActivateOptions& ActivateOptions::setOverSubscribable(bool overSubscribable) {
+    put(values_, "over-subscribable", ifTrue(overSubscribable));
+    return *this;
+}
+
 ActivateOptions& ActivateOptions::setPid(std::optional<std::uint32_t> pid) {
     put(values_, "pid", pid);
     return *this;
@@ -316,6 +321,11 @@ ConfigurationChange& ConfigurationChange::setGpus(std::optional<std::uint32_t> c
 
 ConfigurationChange& ConfigurationChange::setGpuMemoryBytes(std::optional<std::uint64_t> bytes) {
     putPart(values_, "gpu-memory", bytes);
+    return *this;
+}
+
+ConfigurationChange& ConfigurationChange::setOverSubscribable(bool overSubscribable) {
+    putPart(values_, "over-subscribable", std::optional(overSubscribable));
     return *this;
 }
 

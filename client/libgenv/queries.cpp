@@ -55,6 +55,13 @@ std::optional<std::string> Client::parentOf(const std::string& id) {
     });
 }
 
+bool Client::isOverSubscribable(const std::string& id) {
+    return implementation_->onEnvironment(ReplyTimeout::Usual, id, [](sdbus::IProxy& proxy) {
+        return client::toOverSubscribable(
+            client::allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
+    });
+}
+
 std::string Client::environmentOfProcess(std::uint32_t pid) {
     return implementation_->onManager(ReplyTimeout::Usual, [&](client::ManagerProxy& manager) {
         return client::environmentId(manager.GetEnvironmentByPID(pid));

@@ -266,7 +266,7 @@ TEST_F(Authorization, LetsAnAdministratorForbidOverSubscription) {
         "action.id == 'dev.genv.manager.over-subscribe' && subject.isInGroup('students')", "NO");
     const UserProcess shell(alice);
     const UserProcess bobs(bob);
-    activate(*asAlice, shell, 2);
+    allowOverSubscribe(*asAlice, activate(*asAlice, shell, 2));
     const std::string id = activate(*asBob, bobs);
     EXPECT_EQ(
         asBob->environment(id, "Attach", "a{sv}", 2, "count", "u", 1U, "over-subscribe", "b", 1)

@@ -377,6 +377,17 @@ TEST_F(Examples, StudentsMayNotOverSubscribe) {
     EXPECT_EQ(devicesOf(his), "");
 }
 
+TEST_F(Examples, EverybodyMayOverSubscribeAsWithGenv1) {
+    const UserProcess alices(alice);
+    const UserProcess bobs(bob);
+    activate(*asAlice, alices, 4);
+    const std::string his = activate(*asBob, bobs);
+    EXPECT_EQ(attach(*asBob, his, 1, true), error::interactive);
+    install("50-genv-over-subscribe.rules");
+    EXPECT_EQ(attach(*asBob, his, 1, true), "");
+    EXPECT_EQ(devicesOf(his), "0");
+}
+
 TEST_F(Examples, GpuAdminsKeepOrderWithoutAPassword) {
     install("50-genv-gpu-admins.rules");
     UserProcess victim({.uid = alice, .compute = true});

@@ -47,6 +47,9 @@ TEST_F(Input, OfTheWrongTypeIsRefused) {
     refused(activateWith("name", "u", 1U), error::invalidArgs, R"(option "name")");
     refused(activateWith("gpu-memory", "u", 1U), error::invalidArgs, R"(expected "s" or "t")");
     refused(activateWith("over-subscribe", "s", "yes"), error::invalidArgs, R"(expected "b")");
+    refused(activateWith("over-subscribable", "s", "yes"), error::invalidArgs, R"(expected "b")");
+    refused(asAlice->environment(id, "Configure", "a{sv}as", 1, "over-subscribable", "u", 1U, 0),
+            error::invalidArgs, R"(expected "b")");
     refused(asAlice->manager("Activate", "a{sv}", 1, "pid", "i", 1), error::invalidArgs,
             R"(option "pid")");
     refused(attachWith("indices", "as", 1, "0"), error::invalidArgs, R"(expected "au")");

@@ -23,6 +23,7 @@ class Locks : public BusTest {
     }
 
     static void share(Client& client, const std::string& id) {
+        allowOverSubscribe(client, id);
         EXPECT_TRUE(
             client.environment(id, "Attach", "a{sv}", 2, "index", "u", 0U, "over-subscribe", "b", 1)
                 .ok());

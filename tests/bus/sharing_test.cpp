@@ -244,6 +244,7 @@ TEST_F(Sharing, SharesMemoryAndOverSubscribesWhenAsked) {
             isReceived =
                 uid == alice && std::string(kind) == "over-subscribed" && environment == hers;
         });
+    allowOverSubscribe(*asAlice, hers);
     EXPECT_TRUE(
         asBob->environment(his, "Attach", "a{sv}", 2, "index", "u", 0U, "over-subscribe", "b", 1)
             .ok());

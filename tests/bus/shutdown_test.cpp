@@ -38,6 +38,7 @@ class Shutdown : public BusTest {
         std::filesystem::rename(driver_ + ".new", driver_);
     }
     void share(Client& client, const std::string& id) {
+        allowOverSubscribe(client, id);
         EXPECT_TRUE(
             client.environment(id, "Attach", "a{sv}", 2, "index", "u", 0U, "over-subscribe", "b", 1)
                 .ok());

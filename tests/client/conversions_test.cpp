@@ -43,6 +43,8 @@ TEST(Conversions, ReadAnEnvironment) {
     Properties lingering = properties();
     lingering = changed(lingering, "Lingering", Value(true));
     EXPECT_TRUE(toEnvironment(lingering).lingering);
+    EXPECT_FALSE(toOverSubscribable(lingering)) << "nor that a holder consents";
+    EXPECT_TRUE(toOverSubscribable(changed(lingering, "OverSubscribable", Value(true))));
 }
 
 TEST(Conversions, KnowTheNumbersThatMeanUnset) {

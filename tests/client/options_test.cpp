@@ -39,6 +39,7 @@ TEST(Options, SendEveryOptionOfAnActivation) {
                                              .setUuids({"GPU-1"})
                                              .setModel("A100")
                                              .setOverSubscribe(true)
+                                             .setOverSubscribable(true)
                                              .setWait(true)
                                              .setTimeout(std::chrono::seconds{5})
                                              .setLifetime(std::chrono::hours{2})
@@ -46,7 +47,8 @@ TEST(Options, SendEveryOptionOfAnActivation) {
                                              .setJob("12")
                                              .setEvict(true)
                                              .setEnds(Time{std::chrono::seconds{3}}));
-    EXPECT_EQ(sent.size(), 17U);
+    EXPECT_EQ(sent.size(), 18U);
+    EXPECT_TRUE(sent.at("over-subscribable").get<bool>());
     EXPECT_EQ(sent.at("job").get<std::string>(), "12");
     EXPECT_TRUE(sent.at("evict").get<bool>());
     EXPECT_EQ(sent.at("ends").get<std::uint64_t>(), 3'000'000U);

@@ -121,11 +121,17 @@ TEST(StateDocuments, OfTheGenvThatFirstHadEnvironmentsWithinOthersAreRead) {
     EXPECT_FALSE(read("version-1-jobs.json").parent) << "a job is within none";
 }
 
+TEST(StateDocuments, OfTheGenvThatFirstAskedHoldersForConsentAreRead) {
+    EXPECT_TRUE(read("version-1-consent.json").configuration.overSubscribable);
+    EXPECT_FALSE(read("version-1-children.json").configuration.overSubscribable)
+        << "nobody consented before";
+}
+
 // Fails if the form changed and there is no document of the new form here.
 TEST(StateDocuments, OfTheNewestFormAreWrittenAsTheyWere) {
-    for (const char* file :
-         {newest, "version-1-lingering.json", "version-1-pending-end.json",
-          "version-1-lock-waits.json", "version-1-jobs.json", "version-1-children.json"})
+    for (const char* file : {newest, "version-1-lingering.json", "version-1-pending-end.json",
+                             "version-1-lock-waits.json", "version-1-jobs.json",
+                             "version-1-children.json", "version-1-consent.json"})
         EXPECT_EQ(json::parse(core::encodeState(read(file))), json::parse(documentIn(file)))
             << file;
 }

@@ -2,7 +2,7 @@
 // The options of Attach, Activate and Configure, and the options that they refuse before polkit is
 // asked.
 #include "dbus/environment_options.hpp"
-#include "tests/core/fakes.hpp"
+#include "tests/core/ledger_fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -127,22 +127,26 @@ TEST(Configure, SetsWhatIsGivenAndUnsetsWhatIsNamed) {
         dbus::readConfigurationChange({{"name", text("Yesterday")},
                                        {"gpus", number(2)},
                                        {"gpu-memory", text("4g")},
-                                       {"lifetime", Variant{std::uint64_t{60}}}},
+                                       {"lifetime", Variant{std::uint64_t{60}}},
+                                       {"over-subscribable", Variant{true}}},
                                       {});
+    EXPECT_EQ(set.overSubscribable, true);
     EXPECT_EQ(set.name.value(), "Yesterday");
     EXPECT_EQ(set.gpus.value(), 2U);
     EXPECT_EQ(set.gpuMemory.value(), gigabytes(4));
     EXPECT_EQ(set.lifetime.value(), std::chrono::minutes{1});
 
-    const core::ConfigurationChange unset =
-        dbus::readConfigurationChange({}, {"name", "gpus", "gpu-memory", "lifetime"});
+    const core::ConfigurationChange unset = dbus::readConfigurationChange(
+        {}, {"name", "gpus", "gpu-memory", "lifetime", "over-subscribable"});
+    EXPECT_EQ(unset.overSubscribable, false);
     EXPECT_EQ(unset.name, std::optional<std::optional<std::string>>(std::in_place));
     EXPECT_EQ(unset.gpus, std::optional<std::optional<std::uint32_t>>(std::in_place));
     EXPECT_EQ(unset.gpuMemory, std::optional<std::optional<core::Bytes>>(std::in_place));
     EXPECT_EQ(unset.lifetime, std::optional<std::optional<std::chrono::seconds>>(std::in_place));
 
     const core::ConfigurationChange nothing = dbus::readConfigurationChange({}, {});
-    EXPECT_FALSE(nothing.name || nothing.gpus || nothing.gpuMemory || nothing.lifetime);
+    EXPECT_FALSE(nothing.name || nothing.gpus || nothing.gpuMemory || nothing.lifetime ||
+                 nothing.overSubscribable);
     EXPECT_EQ(dbus::readConfigurationChange({{"gpus", number(0)}}, {}).gpus,
               std::optional<std::optional<std::uint32_t>>(std::in_place))
         << "no devices is how the bus says unset";
@@ -153,7 +157,8 @@ TEST(Configure, RefusesToSetAndUnsetTheSameOrTwice) {
         {"name", text("x")},
         {"gpus", number(1)},
         {"gpu-memory", text("4g")},
-        {"lifetime", Variant{std::uint64_t{60}}}};
+        {"lifetime", Variant{std::uint64_t{60}}},
+        {"over-subscribable", Variant{false}}};
     for (const auto& field : fields) {
         const std::string& name = field.first;
         EXPECT_EQ(codeOf([&] { dbus::readConfigurationChange({field}, {name}); }),
@@ -172,23 +177,38 @@ TEST(Configure, RefusesToSetAndUnsetTheSameOrTwice) {
               ErrorCode::InvalidArgs);
 }
 
-TEST(Target, NamesTheDevicesThatAPlanGives) {
+class Target : public LedgerTest {};
+
+TEST_F(Target, NamesTheDevicesThatAPlanGives) {
     policy::Target target = dbus::targetOf(environment());
     EXPECT_EQ(target.environment, "20");
     EXPECT_EQ(target.owner, alice);
     EXPECT_EQ(target.ownerName, "alice");
     core::Placement placement;
     placement.attach = {{gpuFacts(1)}, {gpuFacts(3)}};
-    dbus::addDevices(target, placement, true);
+    dbus::addDevices(target, placement, true, ledger);
     EXPECT_EQ(target.devices, (std::vector<std::uint32_t>{1, 3}));
     EXPECT_EQ(target.gpus, 2U);
     EXPECT_TRUE(target.overSubscribes);
 
     policy::Target waiting;
     const core::AttachRequest request{core::CountWanted{2}, {}, {}, false};
-    dbus::addDevices(waiting, core::PlannedWait{request, placement}, false);
+    dbus::addDevices(waiting, core::PlannedWait{request, placement}, false, ledger);
     EXPECT_EQ(waiting.gpus, 2U);
     EXPECT_TRUE(waiting.devices.empty()) << "which ones it will be is not known";
+}
+
+TEST_F(Target, NamesEachHolderWhoDidNotConsentOnce) {
+    haveGpus(2);
+    activate("10", bob);
+    activate("11", bob);
+    attachIndices("10", {1});
+    attachIndices("11", {1}, true);
+    activate("20", alice);
+    policy::Target target;
+    dbus::addDevices(target, planned("20", {core::CountWanted{2}, {}, {}, true}), true, ledger);
+    EXPECT_EQ(target.devices, (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(target.withoutConsent, (policy::HeldDevices{{1}, {{bob, "user1002"}}}));
 }
 
 class KernelPins : public ::testing::Test {

@@ -10,13 +10,40 @@
 
 namespace genv::fuzz::managed_objects {
 
-constexpr std::array names{
-    "Id",        "Uid",           "User",       "Name",        "Created",         "Gpus",
-    "GpuMemory", "Processes",     "Kernels",    "Devices",     "Expires",         "Index",
-    "Lingering", "UUID",          "Model",      "TotalMemory", "AvailableMemory", "Attachments",
-    "LockedBy",  "Health",        "UsedMemory", "Utilization", "Temperature",     "PowerUsage",
-    "SampledAt", "PCIAddress",    "PowerLimit", "ReservedFor", "Attached",        "Parent",
-    "Job",       "DriverVersion", "Isolation"};
+constexpr std::array names{"Id",
+                           "Uid",
+                           "User",
+                           "Name",
+                           "Created",
+                           "Gpus",
+                           "GpuMemory",
+                           "Processes",
+                           "Kernels",
+                           "Devices",
+                           "Expires",
+                           "Index",
+                           "Lingering",
+                           "UUID",
+                           "Model",
+                           "TotalMemory",
+                           "AvailableMemory",
+                           "Attachments",
+                           "LockedBy",
+                           "Health",
+                           "UsedMemory",
+                           "Utilization",
+                           "Temperature",
+                           "PowerUsage",
+                           "SampledAt",
+                           "PCIAddress",
+                           "PowerLimit",
+                           "ReservedFor",
+                           "Attached",
+                           "Parent",
+                           "Job",
+                           "DriverVersion",
+                           "Isolation",
+                           "OverSubscribable"};
 
 using tests::messageOf;
 

@@ -9,11 +9,29 @@
 
 namespace genv::fuzz::options {
 
-constexpr std::array known{"id",       "name",     "gpus",   "gpu-memory",     "pid",
-                           "process",  "kernel",   "attach", "over-subscribe", "wait",
-                           "timeout",  "lifetime", "uid",    "count",          "index",
-                           "indices",  "uuid",     "model",  "at-least",       "dry-run",
-                           "interval", "exact"};
+constexpr std::array known{"id",
+                           "name",
+                           "gpus",
+                           "gpu-memory",
+                           "pid",
+                           "process",
+                           "kernel",
+                           "attach",
+                           "over-subscribe",
+                           "wait",
+                           "timeout",
+                           "lifetime",
+                           "uid",
+                           "count",
+                           "index",
+                           "indices",
+                           "uuid",
+                           "model",
+                           "at-least",
+                           "dry-run",
+                           "interval",
+                           "exact",
+                           "over-subscribable"};
 
 std::string nameFrom(Bytes& bytes) {
     const std::size_t which = bytes.below(known.size() + 2);

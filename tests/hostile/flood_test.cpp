@@ -275,6 +275,7 @@ TEST_F(Flood, OfRefusalsIsWrittenOnlySoOften) {
 TEST_F(Flood, OfLockWaitsEndsForThatUserAlone) {
     const UserProcess carols(carol);
     const std::string own = activate(*asCarol, carols);
+    allowOverSubscribe(*asBob, id);
     for (Client* client : {asBob.get(), asCarol.get()})
         EXPECT_TRUE(client
                         ->environment(client == asBob.get() ? id : own, "Attach", "a{sv}", 2,

@@ -22,7 +22,7 @@ class Held(MachineTest):
         self.alice, self.bob = self.shell("alice"), self.shell("bob")
         self.ok(self.alice.run("genv activate --gpus 3 --lifetime 2h --name kept"))
         self.aid = self.alice.variable("GENV_ENVIRONMENT_ID")
-        self.ok(self.bob.run("genv activate"))
+        self.ok(self.bob.run("genv activate --allow-over-subscribe"))
         self.ok(self.bob.run("genv attach --index 3 --over-subscribe"))
         self.bid = self.bob.variable("GENV_ENVIRONMENT_ID")
         self.ok(self.alice.run("genv attach --index 3 --over-subscribe"))

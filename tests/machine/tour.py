@@ -52,6 +52,8 @@ class Tour(MachineTest):
         self.assertEqual(self.holders(), {0: [eid], 1: [eid], 2: [bobs], 3: [bobs]})
         self.refused(bob.run(f"genvctl --no-ask-password devices detach --eid {eid} --index 0"), 4, "")
 
+        self.refused(bob.run("genvctl --no-ask-password attach --index 0 --over-subscribe"), 4, "ask alice to run")
+        self.ok(alice.run("genv config --allow-over-subscribe"))
         self.ok(bob.run("genv attach --index 0 --over-subscribe"))
         self.assertEqual(sorted(self.holders()[0]), sorted([eid, bobs]))
         self.assertEqual(bob.variable("CUDA_VISIBLE_DEVICES"), "0,2,3")
@@ -111,7 +113,7 @@ class Tour(MachineTest):
     def test_a_lock_is_one_mans_at_a_time_and_ends_with_him(self):
         alice, bob = self.shell("alice"), self.shell("bob")
         for shell in (alice, bob):
-            self.ok(shell.run("genv activate --gpus 1 --over-subscribe"))
+            self.ok(shell.run("genv activate --gpus 1 --over-subscribe --allow-over-subscribe"))
         aid, bid = (shell.variable("GENV_ENVIRONMENT_ID") for shell in (alice, bob))
         self.ok(bob.run("genv attach --index 0 --over-subscribe"))
         first = self.background("alice", f"GENV_ENVIRONMENT_ID={aid} genvctl lock -- sh -c 'echo locked; exec cat'")

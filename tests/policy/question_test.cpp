@@ -74,8 +74,31 @@ TEST(Question, OfARequestForDevicesIsTheFirstThatApplies) {
     EXPECT_EQ(actionFor("dev.genv.Environment", "Attach", target), Action::Attach);
     target.overSubscribes = true;
     EXPECT_EQ(actionFor("dev.genv.Environment", "Attach", target), Action::OverSubscribe);
+    target.withoutConsent = {{0}, {{bob, "bob"}}};
+    EXPECT_EQ(actionFor("dev.genv.Environment", "Attach", target), Action::OverSubscribeOthers);
+    EXPECT_EQ(actionFor("dev.genv.Manager", "Activate", target), Action::OverSubscribeOthers);
     target.owner = bob;
     EXPECT_EQ(actionFor("dev.genv.Environment", "Attach", target), Action::ManageOthers);
+}
+
+TEST(Question, NamesTheHoldersWhoDidNotConsentAndWhatToDo) {
+    Target target = environmentOf(alice);
+    target.gpus = 3;
+    target.overSubscribes = true;
+    target.devices = {0, 1, 2};
+    target.withoutConsent = {{1, 2}, {{bob, "bob"}, {1003, "carol"}}};
+    const auto question = policy::questionFor(row("dev.genv.Environment", "Attach"), alice, target);
+    EXPECT_EQ(question->message(), "Authentication is required to share GPUs 1, 2 of bob, carol "
+                                   "with environment 1573 of alice");
+    EXPECT_EQ(question->remedy, "ask bob and carol to run \"genvctl config "
+                                "--allow-over-subscribe\", or ask an administrator");
+    EXPECT_EQ(question->details.at("holders"), "bob,carol");
+    EXPECT_EQ(question->details.at("holder-uids"), "1002,1003");
+    EXPECT_EQ(question->details.at("devices"), "0,1,2");
+    target.withoutConsent = {};
+    EXPECT_EQ(policy::questionFor(row("dev.genv.Environment", "Attach"), alice, target)
+                  ->details.count("holders"),
+              0U);
 }
 
 TEST(Question, AboutDevicesOfAnothersEnvironmentIsOfOthers) {

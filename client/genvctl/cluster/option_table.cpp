@@ -97,6 +97,10 @@ constexpr std::array optionRows{
               {Use::Refused, "Slurm shares no GPU that a job has as a whole",
                "Ask for a part of one with --gpu-memory, where the cluster has shards."}},
     OptionRow{"",
+              "--allow-over-subscribe",
+              {Use::Refused, "Slurm shares no GPU that a job has as a whole",
+               "Leave it out, or ask for a part of one with --gpu-memory."}},
+    OptionRow{"",
               "--nvml-filter",
               {Use::Refused, "a job on a node sees its own GPUs only, where ConstrainDevices=yes",
                "Leave it out, or use it in the job: \"genvctl run --gpus 1 -- genvctl run "

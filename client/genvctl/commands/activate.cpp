@@ -112,6 +112,7 @@ std::string start(Context& context, const ActivateArguments& arguments, std::uin
         .setName(wanted.name)
         .setGpus(wanted.gpus)
         .setGpuMemoryBytes(wanted.gpuMemoryBytes)
+        .setOverSubscribable(arguments.configuration.overSubscribable)
         .setAttach(attaches)
         .setIndices(arguments.devices.indices)
         .setUuids(arguments.devices.uuids)

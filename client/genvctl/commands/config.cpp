@@ -3,7 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
-#include "client/genvctl/options/project.hpp"
+#include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 
@@ -19,13 +19,16 @@ namespace {
 struct ConfigArguments {
     std::optional<std::string> field;
     std::optional<std::string> value;
+    ConsentOptions consent;
     bool clear = false;
     bool save = false;
     bool load = false;
     bool quiet = false;
     bool refresh = false;
 
-    [[nodiscard]] bool changes() const { return value || clear || load; }
+    [[nodiscard]] bool clearsAll() const { return clear && !field; }
+    [[nodiscard]] bool changesFields() const { return value || clear || load; }
+    [[nodiscard]] bool changes() const { return changesFields() || consent.setting(); }
     /// Returns the fields that the command is about: the named one, or all.
     [[nodiscard]] std::vector<Field> fields() const {
         if (field)
@@ -50,13 +53,19 @@ void put(ConfigurationChange& change, const Configuration& from, Field field) {
 
 // Clearing applies the values of an empty configuration, and loading those of the saved one. A
 // field that is not saved keeps its value.
-ConfigurationChange wantedChange(const ConfigArguments& arguments) {
+ConfigurationChange wantedChange(const ConfigArguments& arguments, bool isOverSubscribable) {
     Configuration wanted;
     if (arguments.value)
         setField(wanted, arguments.fields().front(), *arguments.value);
     else if (arguments.load)
         wanted = loadProject(requireProjectFolder());
     ConfigurationChange change;
+    if (const auto allowed = arguments.consent.setting())
+        change.setOverSubscribable(*allowed);
+    else if (arguments.clearsAll() && isOverSubscribable)
+        change.setOverSubscribable(false);
+    if (!arguments.changesFields())
+        return change;
     for (const Field field : arguments.fields()) {
         if (!arguments.load || fieldText(wanted, field))
             put(change, wanted, field);
@@ -65,7 +74,7 @@ ConfigurationChange wantedChange(const ConfigArguments& arguments) {
 }
 
 void printConfiguration(Context& context, const ConfigArguments& arguments,
-                        const Configuration& configuration) {
+                        const Configuration& configuration, bool isOverSubscribable) {
     if (arguments.field) {
         const Field field = arguments.fields().front();
         const Json all = toJson(configuration);
@@ -76,19 +85,24 @@ void printConfiguration(Context& context, const ConfigArguments& arguments,
             print(shown(*text) + '\n');
         return;
     }
-    if (context.printJson(toJson(configuration)))
+    Json json = toJson(configuration);
+    json["over_subscribable"] = isOverSubscribable;
+    if (context.printJson(json))
         return;
     std::string lines;
     for (const Field field : allFields)
         lines += fmt::format("{}: {}\n", fieldName(field),
                              shown(fieldText(configuration, field).value_or("N/A")));
+    if (isOverSubscribable)
+        lines += "over-subscribable: yes\n";
     print(lines);
 }
 
 void config(Context& context, const ConfigArguments& arguments) {
     context.inEnvironment([&](const std::string& id) {
         if (arguments.changes()) {
-            const ConfigurationChange change = wantedChange(arguments);
+            const ConfigurationChange change =
+                wantedChange(arguments, context.client().isOverSubscribable(id));
             context.authorised([&](Client& client) { client.configure(id, change); });
         }
         const Configuration now = context.client().environment(id).configuration;
@@ -98,7 +112,7 @@ void config(Context& context, const ConfigArguments& arguments) {
         if (arguments.save)
             saveProject(makeProjectFolder(), now, arguments.fields());
         if (!arguments.changes() && !arguments.save && !arguments.refresh && !arguments.quiet)
-            printConfiguration(context, arguments, now);
+            printConfiguration(context, arguments, now, context.client().isOverSubscribable(id));
     });
 }
 
@@ -122,6 +136,7 @@ void addConfig(CLI::App& app, Context& context) {
     command->add_flag("--load", arguments->load, "Load FIELD, or all fields, from .genv")
         ->excludes(value)
         ->excludes(clear);
+    arguments->consent.addTo(*command);
     command->add_flag("--save", arguments->save, "Save FIELD, or all fields, in .genv");
     command->add_flag("-q,--quiet", arguments->quiet, "Print nothing");
     command->add_flag("--refresh", arguments->refresh,

@@ -5,6 +5,7 @@
 #include "client/genvctl/common/found.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/lingering.hpp"
+#include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/options/project.hpp"
 #include "client/genvctl/reports/compute_processes.hpp"
@@ -203,7 +204,12 @@ struct EnvsConfigArguments {
     std::string id;
     std::optional<Field> field; ///< unset for all fields
     std::optional<std::string> value;
+    ConsentOptions consent;
     bool clear = false;
+
+    [[nodiscard]] bool isValid() const {
+        return clear != value.has_value() || (consent.setting() && !clear && !value);
+    }
 };
 
 void clearField(ConfigurationChange& change, Field field) {
@@ -222,12 +228,17 @@ void clearField(ConfigurationChange& change, Field field) {
 
 void configure(Context& context, const EnvsConfigArguments& arguments) {
     ConfigurationChange change;
+    if (const auto allowed = arguments.consent.setting())
+        change.setOverSubscribable(*allowed);
+    else if (arguments.clear && !arguments.field &&
+             context.client().isOverSubscribable(arguments.id))
+        change.setOverSubscribable(false);
     if (arguments.clear) {
         for (const Field field : allFields) {
             if (!arguments.field || field == *arguments.field)
                 clearField(change, field);
         }
-    } else {
+    } else if (arguments.value) {
         Configuration wanted;
         setField(wanted, *arguments.field, *arguments.value);
         if (wanted.name)
@@ -247,6 +258,7 @@ void addConfigure(CLI::App& envs, Context& context) {
         ->required()
         ->type_name("ID");
     command->add_flag("--clear", arguments->clear, "Unset all fields");
+    arguments->consent.addTo(*command);
     const auto addField = [&](Field field, const char* option, const char* type) {
         CLI::App* one = command->add_subcommand(
             fieldName(field), fmt::format("Change the field {}", fieldName(field)));
@@ -261,8 +273,9 @@ void addConfigure(CLI::App& envs, Context& context) {
     addField(Field::GpuMemory, "--gpu-memory", "AMOUNT");
     command->require_subcommand(0, 1);
     command->callback([&context, arguments] {
-        if (arguments->clear == arguments->value.has_value())
-            throw CLI::RequiredError("--clear, or one of gpus, name and gpu-memory,");
+        if (!arguments->isValid())
+            throw CLI::RequiredError(
+                "--clear, --allow-over-subscribe, or one of gpus, name and gpu-memory,");
         context.command = [&context, arguments] { configure(context, *arguments); };
     });
 }

@@ -17,7 +17,7 @@ namespace genv::ctl {
 
 namespace {
 
-std::string statusText(const Environment& environment) {
+std::string statusText(const Environment& environment, bool isOverSubscribable) {
     const auto orUnset = [](const std::optional<std::string>& text) {
         return shown(text.value_or("N/A"));
     };
@@ -42,11 +42,13 @@ std::string statusText(const Environment& environment) {
                        "Configuration\n"
                        "    Name: {}\n"
                        "    Device count: {}\n"
-                       "    GPU memory capacity: {}\n",
+                       "    GPU memory capacity: {}\n"
+                       "{}",
                        shown(environment.id), devices, lingering, end,
                        orUnset(fieldText(environment.configuration, Field::Name)),
                        orUnset(fieldText(environment.configuration, Field::Gpus)),
-                       orUnset(fieldText(environment.configuration, Field::GpuMemory)));
+                       orUnset(fieldText(environment.configuration, Field::GpuMemory)),
+                       isOverSubscribable ? "    Over-subscribable: yes\n" : "");
 }
 
 void status(Context& context) {
@@ -56,15 +58,17 @@ void status(Context& context) {
             print("Environment is not active\n");
         return;
     }
+    const bool isOverSubscribable = context.client().isOverSubscribable(environment->id);
     const bool printed = context.printJson(
         {{"active", true},
          {"id", environment->id},
          {"lingering", environment->lingering},
          {"devices", environment->devices},
          {"expires", environment->expires ? toJson(*environment->expires) : Json(nullptr)},
+         {"over_subscribable", isOverSubscribable},
          {"config", toJson(environment->configuration)}});
     if (!printed)
-        print(statusText(*environment));
+        print(statusText(*environment, isOverSubscribable));
 }
 
 void home(bool quiet) {

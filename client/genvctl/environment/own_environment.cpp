@@ -30,6 +30,7 @@ std::string start(Context& context, const OwnEnvironmentOptions& wanted,
     options.setName(configuration.name)
         .setGpus(configuration.gpus)
         .setGpuMemoryBytes(configuration.gpuMemoryBytes)
+        .setOverSubscribable(wanted.configuration.overSubscribable)
         .setAttach(attaches)
         .setIndices(wanted.devices.indices)
         .setUuids(wanted.devices.uuids)
@@ -82,6 +83,8 @@ std::vector<std::string> OwnEnvironmentOptions::words() const {
     put("--model", devices.model);
     if (overSubscribe)
         words.emplace_back("--over-subscribe");
+    if (configuration.overSubscribable)
+        words.emplace_back("--allow-over-subscribe");
     if (nvmlFilter)
         words.emplace_back("--nvml-filter");
     if (!waiting.wait.empty())

@@ -24,6 +24,9 @@ void ConfigurationOptions::addDevicesTo(CLI::App& command) {
                     "Use AMOUNT of each GPU's memory, such as 4g [default: all]")
         ->type_name("AMOUNT")
         ->group(gpuOptions);
+    command
+        .add_flag("--allow-over-subscribe", overSubscribable, "Let other users share these GPUs")
+        ->group(gpuOptions);
 }
 
 Configuration ConfigurationOptions::read() const {
@@ -35,6 +38,19 @@ Configuration ConfigurationOptions::read() const {
     if (gpus)
         setField(configuration, Field::Gpus, *gpus);
     return configuration;
+}
+
+void ConsentOptions::addTo(CLI::App& command) {
+    CLI::Option* allow = command.add_flag("--allow-over-subscribe", allows,
+                                          "Let other users share the environment's GPUs");
+    command
+        .add_flag("--no-allow-over-subscribe", forbids,
+                  "Let no other users share the environment's GPUs")
+        ->excludes(allow);
+}
+
+std::optional<bool> ConsentOptions::setting() const {
+    return allows || forbids ? std::optional(allows) : std::nullopt;
 }
 
 void DeviceOptions::addTo(CLI::App& command) {

@@ -23,8 +23,10 @@ struct ConfigurationOptions {
     std::optional<std::string> name;
     std::optional<std::string> gpuMemory;
     std::optional<std::string> gpus;
+    bool overSubscribable = false; ///< not a part of what read() returns
 
-    /// Adds --name, --gpus and --gpu-memory. This object must outlive the parsing.
+    /// Adds --name, --gpus, --gpu-memory and --allow-over-subscribe. This object must outlive the
+    /// parsing.
     void addTo(CLI::App& command);
     /// Adds only --name.
     void addNameTo(CLI::App& command);
@@ -32,10 +34,22 @@ struct ConfigurationOptions {
     void addDevicesTo(CLI::App& command);
 
     /// Whether any of them was given.
-    [[nodiscard]] bool isGiven() const { return name || gpuMemory || gpus; }
+    [[nodiscard]] bool isGiven() const { return name || gpuMemory || gpus || overSubscribable; }
 
     /// Returns the configuration. Throws Failure(Usage) for an invalid value.
     [[nodiscard]] Configuration read() const;
+};
+
+/// The options that change whether other users may share the GPUs of an environment.
+struct ConsentOptions {
+    bool allows = false;
+    bool forbids = false;
+
+    /// Adds --allow-over-subscribe and --no-allow-over-subscribe. This object must outlive the
+    /// parsing.
+    void addTo(CLI::App& command);
+    /// Returns the new setting; nothing if it stays as it is.
+    [[nodiscard]] std::optional<bool> setting() const;
 };
 
 /// The options that select GPUs, common to all commands that attach some.

@@ -151,8 +151,20 @@ class Activation:
         timeout: Optional[Span],
         lifetime: Optional[Span],
         within: Optional[str] = None,
+        over_subscribable: bool = False,
     ) -> None:
-        self._arguments = (eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime, within)
+        self._arguments = (
+            eid,
+            config,
+            load,
+            attach,
+            allow_over_subscription,
+            wait,
+            timeout,
+            lifetime,
+            within,
+            over_subscribable,
+        )
         self._eid = eid
         self._config = config
         self._load = load
@@ -162,6 +174,7 @@ class Activation:
         self._timeout = timeout
         self._lifetime = lifetime
         self._within = within
+        self._over_subscribable = over_subscribable
         self._active: Optional[str] = None
         self._before: variables.Values = {}
 
@@ -267,6 +280,8 @@ class Activation:
             options["within"] = service.variant("s", self._within, "within")
         if self._over_subscribe:
             options["over-subscribe"] = ("b", True)
+        if self._over_subscribable:
+            options["over-subscribable"] = ("b", True)
         if self._lifetime is not None:
             options["lifetime"] = service.variant("t", waiting.seconds(self._lifetime, "lifetime"), "lifetime")
         if not (self._wait and attach):

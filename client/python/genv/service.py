@@ -64,6 +64,7 @@ class EnvironmentState:
     lingering: bool = False
     job: Optional[str] = None
     parent: Optional[str] = None
+    over_subscribable: bool = False
 
     def gpu_memory_text(self) -> Optional[str]:
         """The share of each device's memory, as users write it."""
@@ -161,6 +162,7 @@ def environment(connection: Connection, eid: str) -> EnvironmentState:
         "Lingering" in values and values["Lingering"] == ("b", True),
         values["Job"][1] or None if values.get("Job", ("", ""))[0] == "s" else None,
         values["Parent"][1] or None if values.get("Parent", ("", ""))[0] == "s" else None,
+        "OverSubscribable" in values and values["OverSubscribable"] == ("b", True),
     )
 
 

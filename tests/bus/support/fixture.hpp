@@ -39,6 +39,13 @@ class BusTest : public ::testing::Test {
             .readString();
     }
 
+    /// Lets other users over-subscribe the devices of an environment.
+    static void allowOverSubscribe(Client& client, const std::string& id) {
+        const Answer answer =
+            client.environment(id, "Configure", "a{sv}as", 1, "over-subscribable", "b", 1, 0);
+        EXPECT_TRUE(answer.ok()) << answer.text;
+    }
+
     std::string devicesOf(const std::string& id) {
         return asRoot->property(environmentPath(id), environmentInterface, "Devices");
     }

@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import {complaint, startCommand, waitCommand} from "../../../client/cockpit/starting.js";
 
-const WISH = {name: "", gpus: 2, model: "", memory: "", lifetime: "", wait: "", share: false};
+const WISH = {name: "", gpus: 2, model: "", memory: "", lifetime: "", wait: "", share: false, consent: false};
 
 test("an environment is a unit of the person's own systemd", () => {
-    const command = startCommand("genv-x", "/run/user/1003/genv-x.log", {...WISH, name: "training", lifetime: "7200s", share: true});
+    const command = startCommand("genv-x", "/run/user/1003/genv-x.log", {...WISH, name: "training", lifetime: "7200s", share: true, consent: true});
     assert.deepEqual(command.slice(0, 2), ["systemd-run", "--user"]);
     assert.ok(command.includes("--unit=genv-x") && command.includes("--property=StandardError=truncate:/run/user/1003/genv-x.log"));
-    assert.deepEqual(command.slice(command.indexOf("genvctl")), ["genvctl", "--name=training", "--gpus=2", "--lifetime=7200s", "--over-subscribe"]);
+    assert.deepEqual(command.slice(command.indexOf("genvctl")), ["genvctl", "--name=training", "--gpus=2", "--lifetime=7200s", "--over-subscribe",
+        "--allow-over-subscribe"]);
 });
 
 test("what people type is neither an option nor a variable", () => {
@@ -21,9 +22,11 @@ test("what people type is neither an option nor a variable", () => {
 });
 
 test("waiting is a command of its own for an environment that is there", () => {
-    const command = waitCommand("u", "f", "web-1", {count: 3, model: "H100", lifetime: "", wait: "7200s"});
+    const command = waitCommand("u", "f", "web-1", {count: 3, model: "H100", lifetime: "", wait: "7200s", share: false});
     assert.ok(command.indexOf("--setenv=GENV_ENVIRONMENT_ID=web-1") < command.indexOf("--"));
     assert.deepEqual(command.slice(command.indexOf("--") + 1), ["genvctl", "attach", "--count=3", "--model=H100", "--wait=7200s"]);
+    const sharing = waitCommand("u", "f", "web-1", {count: 3, model: "", lifetime: "", wait: "7200s", share: true});
+    assert.equal(sharing.at(-1), "--over-subscribe");
 });
 
 test("what genvctl said last is the reason", () => {

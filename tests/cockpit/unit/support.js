@@ -30,4 +30,4 @@ export const device = (index, values = {}) => [`/dev/genv/Manager/device/${index
 /** Returns an environment in the form of GetManagedObjects. */
 export const environment = (id, uid, user, values = {}) => [`/dev/genv/Manager/environment/${id}`, {"dev.genv.Environment": typed({}, {
     Id: id, Uid: uid, User: user, Name: "", Created: 1_000_000, Gpus: 0, GpuMemory: 0, Processes: [], Kernels: [], Devices: [], Attached: [],
-    Expires: 0, Lingering: false, Job: "", Parent: "", ...values})}];
+    Expires: 0, Lingering: false, Job: "", Parent: "", OverSubscribable: false, ...values})}];

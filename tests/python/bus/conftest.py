@@ -123,10 +123,10 @@ class World:
         """Runs a program that must succeed without warnings, and returns its lines."""
         return self.program(user, code, **variables).expect_success()
 
-    def hold(self, user, what="gpus=4"):
-        """Starts a program that holds GPUs until it is finished."""
+    def hold(self, user, what="gpus=4", consents=False):
+        """Starts a program that holds GPUs until it is finished. If it consents, other users may share them."""
         holder = self.program(user, f"""
-            with genv.sdk.activate(config=genv.Env.Config(name="held", gpus=0)) as eid:
+            with genv.sdk.activate(config=genv.Env.Config(name="held", gpus=0), over_subscribable={consents}) as eid:
                 genv.sdk.attach({what})
                 say(eid)
                 sys.stdin.read()

@@ -58,7 +58,7 @@ class TestPrograms:
         """) == ["[0, 1, 2] [0, 1, 2]"] * 3
 
     def test_attach_with_over_subscription(self, world):
-        world.hold("bob")
+        world.hold("bob", consents=True)
         assert world.run("alice", """
             with genv.sdk.activate():
                 try:

@@ -38,7 +38,7 @@ class TestEvents:
                         break
         """)
         listener.line()
-        alice = world.hold("alice")
+        alice = world.hold("alice", consents=True)
         bob = world.hold("bob", "index=0, allow_over_subscription=True")
         assert listener.line() == f"1001 {alice.eid} {bob.eid} 0"
         world.run("carol", """

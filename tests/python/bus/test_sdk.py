@@ -52,7 +52,7 @@ class TestActivation:
         assert "gpus: invalid number of GPUs 'many'" in err
 
     def test_a_failed_attach_leaves_no_environment_and_no_variable(self, world):
-        bob = world.hold("bob")
+        bob = world.hold("bob", consents=True)
         assert world.run("alice", """
             before = dict(os.environ)
             say(refused(genv.sdk.activate(config=genv.Env.Config(gpus=1)).__enter__))
@@ -63,6 +63,36 @@ class TestActivation:
         """) == ["DeviceUnavailable: No available devices", "True False {'bob'}",
                  "NotEnoughDevices: Requested more devices (5) than total available (4)", "[0]"]
         bob.expect_success()
+
+    def test_holders_consent_to_sharing_and_withdraw_it(self, world):
+        bob = world.program("bob", """
+            with genv.sdk.activate(config=genv.Env.Config(gpus=4)):
+                for allowed in (True, False):
+                    say(genv.sdk.over_subscribable())
+                    sys.stdin.readline()
+                    genv.sdk.set_over_subscribable(allowed)
+                say(genv.sdk.over_subscribable())
+                sys.stdin.read()
+        """)
+        share = """
+            with genv.sdk.activate():
+                try:
+                    genv.sdk.attach(index=0, allow_over_subscription=True)
+                except genv.Error as error:
+                    say(str(error).partition("; ")[2])
+        """
+        ask = ['ask bob to run "genvctl config --allow-over-subscribe", or ask an administrator']
+        assert bob.line() == "False"
+        assert world.run("alice", share) == ask
+        bob.tell()
+        assert bob.line() == "True"
+        assert world.run("alice", """
+            with genv.sdk.activate():
+                say(genv.sdk.attach(index=0, allow_over_subscription=True))
+        """) == ["[0]"]
+        bob.tell()
+        assert bob.line() == "False"
+        assert world.run("alice", share) == ask
 
     def test_joining_keeps_the_configuration_and_says_so(self, world):
         alice = world.hold("alice", "gpus=2")

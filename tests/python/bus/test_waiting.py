@@ -223,7 +223,7 @@ class TestLocks:
                 say("asked")
             return reply(self, method, *arguments)
         Connection._reply = told
-        with genv.sdk.activate():
+        with genv.sdk.activate(over_subscribable=True):
             genv.sdk.attach(index=0, allow_over_subscription=True)
             say("attached")
             sys.stdin.readline()

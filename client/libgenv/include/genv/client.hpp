@@ -63,6 +63,9 @@ class GENV_EXPORT Client {
     /// Returns the parent of an environment, or nothing if it has none. Throws Error
     /// dev.genv.Error.NoSuchEnvironment.
     std::optional<std::string> parentOf(const std::string& id);
+    /// Returns whether other users may over-subscribe the devices of an environment. Throws Error
+    /// dev.genv.Error.NoSuchEnvironment.
+    bool isOverSubscribable(const std::string& id);
     /// Returns the id of the environment that a process belongs to. A PID of 0 means the caller.
     std::string environmentOfProcess(std::uint32_t pid);
     /// Returns all devices by index.

@@ -35,6 +35,8 @@ class GENV_EXPORT ActivateOptions {
     ActivateOptions& setGpus(std::optional<std::uint32_t> count);
     /// The share of each device in bytes. Without it, whole devices.
     ActivateOptions& setGpuMemoryBytes(std::optional<std::uint64_t> bytes);
+    /// Whether other users may over-subscribe the devices of the environment.
+    ActivateOptions& setOverSubscribable(bool overSubscribable);
     /// The PID of the process that keeps the environment alive. Without it, the caller's.
     ActivateOptions& setPid(std::optional<std::uint32_t> pid);
     /// The Jupyter kernel that keeps the environment alive, in place of a process.
@@ -49,7 +51,8 @@ class GENV_EXPORT ActivateOptions {
     ActivateOptions& setUuids(const std::vector<std::string>& uuids);
     /// A part of the model name that the devices must have; used with a count.
     ActivateOptions& setModel(const std::optional<std::string>& model);
-    /// Whether devices held by other environments count as free.
+    /// Whether devices held by other environments may be attached as well. Those of other users
+    /// need their consent, or an administrator's.
     ActivateOptions& setOverSubscribe(bool overSubscribe);
     /// Whether the call waits in the queue until devices are free.
     ActivateOptions& setWait(bool wait);
@@ -99,7 +102,8 @@ class GENV_EXPORT AttachOptions {
     /// A part of the model name that the devices must have; used with a count, with one index, or
     /// alone.
     AttachOptions& setModel(const std::optional<std::string>& model);
-    /// Whether devices held by other environments count as free.
+    /// Whether devices held by other environments may be attached as well. Those of other users
+    /// need their consent, or an administrator's.
     AttachOptions& setOverSubscribe(bool overSubscribe);
     /// Whether the call waits in the queue until devices are free.
     AttachOptions& setWait(bool wait);
@@ -157,6 +161,9 @@ class GENV_EXPORT ConfigurationChange {
     ConfigurationChange& setGpus(std::optional<std::uint32_t> count);
     /// The share of each device in bytes.
     ConfigurationChange& setGpuMemoryBytes(std::optional<std::uint64_t> bytes);
+    /// Whether other users may over-subscribe the devices of the environment. Those who share a
+    /// device already keep it.
+    ConfigurationChange& setOverSubscribable(bool overSubscribable);
     /// The time from now after which leases end, at least 1 s and never earlier than before.
     /// Nothing removes the lease.
     ConfigurationChange& setLifetime(std::optional<std::chrono::seconds> lifetime);

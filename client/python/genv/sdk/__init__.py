@@ -46,10 +46,12 @@ __all__ = [
     "lingering",
     "load_configuration",
     "lock",
+    "over_subscribable",
     "parent",
     "refresh_attached",
     "refresh_configuration",
     "save_configuration",
+    "set_over_subscribable",
 ]
 
 
@@ -74,6 +76,7 @@ def activate(
     timeout: Optional[Span] = None,
     lifetime: Optional[Span] = None,
     within: Optional[str] = None,
+    over_subscribable: bool = False,
 ) -> Activation:
     """Starts or joins an environment for this process: a context manager, whose value is the id, and a decorator.
 
@@ -82,7 +85,8 @@ def activate(
     config: the configuration of the environment. None: the one saved in `.genv`, unless `load` is false. If it contains
         a number of GPUs, they are attached, unless `attach` is false. If only `.genv` requests GPUs and they are not
         available, this is a warning.
-    allow_over_subscription: may also attach GPUs that others hold.
+    allow_over_subscription: may also attach GPUs that others hold. Other users must consent, or an administrator must.
+    over_subscribable: lets other users share the GPUs of the new environment.
     wait: if GPUs are attached, waits in the queue until they are free, for at most `timeout` seconds.
     lifetime: the number of seconds after which the environment ends.
     within: the id of the parent environment. The new environment attaches only GPUs of its parent, and ends with it.
@@ -96,7 +100,9 @@ def activate(
     Entering raises AlreadyActive in an environment, AlreadyExists for an id of another user, and all errors of
     attach().
     """
-    return Activation(eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime, within)
+    return Activation(
+        eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime, within, over_subscribable
+    )
 
 
 def configure(config: Env.Config) -> None:
@@ -168,7 +174,8 @@ def attach(
     Pass one of `index`, `uuid` and `gpus`, a number of devices, which defaults to the configured number. Devices that
     are already attached count, and stay attached if there are more. With `gpus` or `index`, `model` is a part of the
     model name. Without any of these and without a configured number, nothing is attached.
-    allow_over_subscription: may also attach GPUs that others hold.
+    allow_over_subscription: may also attach GPUs that others hold. Other users must consent, or an administrator must.
+        With `wait`, the call waits for a free GPU or for consent.
     wait: waits in the queue until the devices are free, for at most `timeout` seconds. Ctrl-C cancels the wait; a
         restart of the service does not.
     lifetime: the number of seconds after which these devices are detached.
@@ -243,6 +250,23 @@ def parent() -> Optional[str]:
     active_eid = activation.require()
     with Connection() as connection:
         return activation.current(connection, active_eid).parent
+
+
+def over_subscribable() -> bool:
+    """Returns whether other users may share the GPUs of the environment."""
+    active_eid = activation.require()
+    with Connection() as connection:
+        return activation.current(connection, active_eid).over_subscribable
+
+
+def set_over_subscribable(allowed: bool) -> None:
+    """Lets other users share the GPUs of the environment, or no longer. Those who share a GPU already keep it."""
+    active_eid = activation.require()
+    with Connection() as connection:
+        activation.current(connection, active_eid)
+        service.about_environment(
+            connection, active_eid, contract.CONFIGURE, {"over-subscribable": ("b", bool(allowed))}, []
+        )
 
 
 def detach(index: Optional[int] = None) -> List[int]:
