@@ -32,7 +32,12 @@ struct DeviceFacts {
     DeviceIndex index = 0;
     DeviceKind kind = DeviceKind::Gpu;
     std::string model;
-    Bytes totalMemory;
+    Bytes totalMemory; ///< 0: unknown
+
+    /// Returns the total memory, or nothing if it is unknown.
+    [[nodiscard]] std::optional<Bytes> knownMemory() const {
+        return totalMemory == Bytes{0} ? std::nullopt : std::optional(totalMemory);
+    }
 
     friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };

@@ -12,13 +12,22 @@ Holder holderOf(const Environment& environment, const Attachment& attachment) {
             environment.parent, environment.uid, environment.configuration.overSubscribable};
 }
 
+Bytes Device::memoryForShares() const {
+    return std::min(memory(), unaccounted.rest().value_or(memory()));
+}
+
+bool Device::isFree() const {
+    return holders.empty() && !isUsedOutside() && health.state == Health::State::Ok &&
+           !reservedForSlurm;
+}
+
 Bytes Device::availableMemory() const {
-    Bytes remaining = memory();
+    Bytes remaining = memoryForShares();
     for (const Holder& holder : holders) {
         const Bytes held = holder.attachment.share.value_or(remaining);
         remaining = held < remaining ? remaining - held : Bytes{0};
     }
-    return remaining;
+    return std::min(remaining, unaccounted.free().value_or(remaining));
 }
 
 bool Device::isAvailable(std::optional<Bytes> share) const {

@@ -5,6 +5,7 @@
 
 #include "core/device.hpp"
 #include "core/environment.hpp"
+#include "core/unaccounted_memory.hpp"
 
 #include <map>
 #include <set>
@@ -52,6 +53,7 @@ struct Device {
     std::optional<Bytes> capacity{};
     std::string pciAddress{};  ///< empty if the driver does not report it
     bool usedByParent = false; ///< in such a table: a process of the environment itself uses it
+    UnaccountedMemory unaccounted{}; ///< memory that no process accounts for
 
     /// Calls use(holder) for each holder, then for each of their children.
     template <typename Use>
@@ -64,13 +66,28 @@ struct Device {
     /// Returns the memory that can be held.
     [[nodiscard]] Bytes memory() const { return capacity.value_or(facts.totalMemory); }
 
+    /// Returns the part of memory() that unaccounted memory leaves for shares.
+    [[nodiscard]] Bytes memoryForShares() const;
+
+    /// Returns whether something outside genv uses the device: a foreign process, or memory that no
+    /// process accounts for.
+    [[nodiscard]] bool isUsedOutside() const { return occupied || unaccounted.amount() > Bytes{0}; }
+
+    /// Returns whether the device is free. This is the meaning of "free" in every list and count:
+    /// nobody holds it, nothing outside genv uses it, it is healthy, and it is not reserved.
+    [[nodiscard]] bool isFree() const;
+
     /// Returns whether only Slurm jobs can get the device: it is reserved for them, or a job holds
     /// it.
     [[nodiscard]] bool isSlurms() const;
 
     /// Returns the memory that no environment holds. An environment that holds the whole device
-    /// holds all of its memory.
+    /// holds all of its memory. If memory is unaccounted for, only what the driver has free counts.
     [[nodiscard]] Bytes availableMemory() const;
+    /// Returns availableMemory(), or nothing if the memory of the device is unknown.
+    [[nodiscard]] std::optional<Bytes> knownAvailableMemory() const {
+        return facts.knownMemory() ? std::optional(availableMemory()) : std::nullopt;
+    }
 
     /// Returns whether a share (unset: all of it) can be granted without over-subscription.
     [[nodiscard]] bool isAvailable(std::optional<Bytes> share) const;

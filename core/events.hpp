@@ -92,7 +92,8 @@ struct DeviceRemoved {
     DeviceFacts facts{}; ///< its facts before it was removed
 };
 
-/// The part of a device that changed. Readings have no events, since they change with every sample.
+/// The part of a device that changed. Other readings have no events, since they change with every
+/// sample.
 enum class DeviceField {
     Model,
     TotalMemory,
@@ -101,6 +102,7 @@ enum class DeviceField {
     Health,
     ReservedFor,
     PciAddress,
+    OutsideUse, ///< whether something outside genv uses it, or how much memory is unaccounted for
 };
 
 struct DeviceChanged {

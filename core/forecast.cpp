@@ -36,7 +36,10 @@ std::vector<Forecast::Hold> Forecast::holdsOn(const Device& device,
 void Forecast::addWindows(const Device& device, std::optional<Bytes> share,
                           std::optional<std::chrono::seconds> lifetime,
                           std::vector<Window>& windows) const {
-    const std::vector<Hold> holds = holdsOn(device, lifetime);
+    std::vector<Hold> holds = holdsOn(device, lifetime);
+    if (share && device.memoryForShares() < device.memory())
+        holds.push_back({now_, now_ + keepFor_, device.memory() - device.memoryForShares(), false,
+                         true}); // nobody knows when unaccounted memory becomes free
     const auto canBeginAt = [&](BootTime moment) {
         Bytes held;
         for (const Hold& hold : holds) {

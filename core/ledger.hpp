@@ -335,6 +335,7 @@ class Ledger {
     void setHealth(DeviceIndex index, Health health);
     [[nodiscard]] const Environment* holderFor(const Environment* environment,
                                                const DeviceUuid& device) const;
+    void judgeMemory(const DeviceSample& sample, BootTime began);
     void markOccupied(const Observation& observation);
     void markDetached(const EnvironmentId& id, DeviceIndex index);
     void markTaken(const Environment& departed, const Environment& taker);

@@ -174,6 +174,7 @@ void Ledger::observed(const Observation& observation) {
             updateDevice(*sample, observation.takenAt);
         else
             placeDevice(*sample, observation.takenAt);
+        judgeMemory(*sample, observation.started);
         if (sample->health.state == Health::State::Lost)
             detachLost(sample->facts.uuid);
     }
@@ -241,6 +242,11 @@ void Ledger::setHealth(DeviceIndex index, Health health) {
         emit(DeviceChanged{index, DeviceField::Health});
 }
 
+void Ledger::judgeMemory(const DeviceSample& sample, BootTime began) {
+    if (devices_.at(sample.facts.index).unaccounted.observed(sample, began))
+        emit(DeviceChanged{sample.facts.index, DeviceField::OutsideUse});
+}
+
 void Ledger::markOccupied(const Observation& observation) {
     std::unordered_map<DeviceUuid, Occupant> occupied;
     std::unordered_map<DeviceUuid, std::map<EnvironmentId, Occupant>> users;
@@ -259,7 +265,9 @@ void Ledger::markOccupied(const Observation& observation) {
     for (const auto& [index, known] : devices_.byIndex()) {
         Device& device = devices_.at(index);
         const auto foreign = occupied.find(device.facts.uuid);
-        device.occupied = foreign != occupied.end();
+        if (std::exchange(device.occupied, foreign != occupied.end()) !=
+            (foreign != occupied.end()))
+            emit(DeviceChanged{index, DeviceField::OutsideUse});
         device.occupant = device.occupied ? foreign->second : Occupant{};
         device.users = std::move(users[device.facts.uuid]);
     }
@@ -269,6 +277,7 @@ void Ledger::markOccupied(const Observation& observation) {
 // sample.
 void Ledger::markDetached(const EnvironmentId& id, DeviceIndex index) {
     Device& device = devices_.at(index);
+    device.unaccounted.released(clock_.bootNow());
     const auto user = device.users.find(id);
     if (user == device.users.end())
         return;

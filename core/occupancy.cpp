@@ -11,7 +11,7 @@ void Occupancy::onEvent(const Event& event) {
     if (detached == nullptr)
         return;
     const Device* device = ledger_.devices().findUuid(detached->attachment.device.uuid);
-    if (device == nullptr || !device->occupied || std::exchange(isSampling_, true))
+    if (device == nullptr || !device->isUsedOutside() || std::exchange(isSampling_, true))
         return;
     scheduler_.soon([this] {
         observer_.observe(std::chrono::milliseconds{0},

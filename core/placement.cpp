@@ -28,13 +28,13 @@ bool isLost(const Device& device) {
     return device.health.state == Health::State::Lost;
 }
 
-// Sorts healthy devices first, then devices without foreign processes, and for a parent's devices
-// those last that the parent itself uses.
+// Sorts healthy devices first, then devices that nothing outside genv uses, and for a parent's
+// devices those last that the parent itself uses.
 auto quality(const Device& device) {
     const int unhealthy = device.health.state == Health::State::Ok      ? 0
                           : device.health.state == Health::State::Stale ? 1
                                                                         : 2;
-    return std::tuple(unhealthy, device.occupied, device.usedByParent);
+    return std::tuple(unhealthy, device.isUsedOutside(), device.usedByParent);
 }
 
 bool isAttached(const Device& device, const Environment* environment) {
@@ -114,14 +114,18 @@ class Placing {
                 return choose(kind, need);
         }
         const std::size_t free = std::max(kinds[0].available.size(), kinds[1].available.size());
+        const std::size_t poor = std::max(kinds[0].countPoor(), kinds[1].countPoor());
+        const std::string poorText =
+            poor == 0 ? "" : fmt::format(", {} in use outside genv or unhealthy", poor);
         const std::size_t kept = std::max(kinds[0].reserved.size(), kinds[1].reserved.size());
         const std::string keptText =
             kept == 0 ? "" : fmt::format(" ({} kept for waiting requests)", kept);
         if (free == 0)
             fail(ErrorCode::DeviceUnavailable, "No available devices{}{}{}", restriction(),
                  keptText, slurmHint(need));
-        fail(ErrorCode::DeviceUnavailable, "No available devices{}: {} more requested, {} free{}{}",
-             restriction(), need, free, keptText, slurmHint(need));
+        fail(ErrorCode::DeviceUnavailable,
+             "No available devices{}: {} more requested, {} free{}{}{}", restriction(), need,
+             free - poor, poorText, keptText, slurmHint(need));
     }
 
     Placement operator()(const IndicesWanted& wanted) {
@@ -161,6 +165,13 @@ class Placing {
         std::vector<const Device*> withheld; // by holders whose consent is needed
         std::vector<const Device*> reserved; // for waiting requests
         std::vector<const Device*> ofJobs;
+        // Counts the available devices that nobody holds and that are not free all the same.
+        [[nodiscard]] std::size_t countPoor() const {
+            return static_cast<std::size_t>(
+                std::ranges::count_if(available, [](const Device* device) {
+                    return device->holders.empty() && !device->isFree();
+                }));
+        }
         [[nodiscard]] std::size_t usable() const {
             return available.size() + held.size() + withheld.size() + reserved.size() +
                    ofJobs.size();
@@ -218,7 +229,7 @@ class Placing {
     Placement::Device placed(const Device& device) const {
         Placement::Device result{device.facts,
                                  !device.isAvailable(request_.share),
-                                 device.occupied,
+                                 device.isUsedOutside() || device.unaccounted.isSuspected(),
                                  reservations_.passed(device, request_.share, leaseEnd_),
                                  {}};
         if (result.overSubscribed)
@@ -289,7 +300,10 @@ class Placing {
                  "Device {} is not available: it is kept for a waiting request",
                  device.facts.index);
         if (!isFree && (!request_.overSubscribe || isWithheld(device)))
-            fail(ErrorCode::DeviceUnavailable, "Device {} is not available", device.facts.index);
+            fail(ErrorCode::DeviceUnavailable, "Device {} is not available{}", device.facts.index,
+                 request_.share && device.unaccounted.amount() > Bytes{0}
+                     ? ": " + describeUnaccounted(device.unaccounted.amount())
+                     : std::string());
     }
 
     [[nodiscard]] std::string restriction() const {

@@ -24,7 +24,8 @@ struct Placement {
     struct Device {
         DeviceFacts facts;
         bool overSubscribed = false; ///< another environment holds it
-        bool occupied = false;       ///< a process from outside its environments uses it
+        /// Something outside genv uses it, or only a further sample can tell.
+        bool occupied = false;
         /// The waiting requests for which it is kept; it is granted until they can start.
         std::vector<std::uint64_t> keptFor = {};
         /// The environments of other users that hold an over-subscribed device and did not consent.

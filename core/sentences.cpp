@@ -140,6 +140,13 @@ std::string describeMemory(DeviceIndex device, Bytes used, Bytes share) {
                        formatBytes(share), device);
 }
 
+std::string describeUnaccounted(Bytes amount) {
+    constexpr double gibibyte = 1024.0 * 1024 * 1024;
+    constexpr double rounded = 9.95; // from here on, one digit after the point says nothing
+    const double count = static_cast<double>(amount.count) / gibibyte;
+    return fmt::format("{:.{}f} GiB in use by no process", count, count < rounded ? 1 : 0);
+}
+
 std::string describeLingering(const std::vector<DeviceIndex>& devices,
                               const std::vector<Pid>& pids) {
     return fmt::format("its last shell is gone, and {} still {} {}", nameProcesses(pids),

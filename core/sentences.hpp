@@ -52,6 +52,8 @@ std::string describeWarning(std::string_view message, std::string_view rule,
 std::string describeHealth(DeviceIndex device, std::string_view health);
 /// Nearly all of a share is used, or it is exceeded.
 std::string describeMemory(DeviceIndex device, Bytes used, Bytes share);
+/// No process accounts for this part of a device's memory: "37 GiB in use by no process".
+std::string describeUnaccounted(Bytes amount);
 /// An environment without a shell keeps these devices for these processes.
 std::string describeLingering(const std::vector<DeviceIndex>& devices,
                               const std::vector<Pid>& pids);

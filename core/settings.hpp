@@ -74,6 +74,8 @@ struct SlurmSettings {
 /// All settings.
 struct Settings {
     Backend backend = Backend::Auto; ///< takes effect only at start
+    /// The memory of devices that share the machine's memory; unset: all of it.
+    std::optional<Bytes> unifiedMemory;
 
     // [Enforcement]
     std::chrono::milliseconds interval{

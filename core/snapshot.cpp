@@ -101,7 +101,9 @@ void writeDevices(std::string& text, const Ledger& ledger) {
                                    {"time", formatLocalTime(holder.attachment.since)}});
         });
         list.add({{"index", index},
-                  {"total_memory", formatMebibytes(device.facts.totalMemory)},
+                  {"total_memory", device.facts.knownMemory()
+                                       ? ordered_json(formatMebibytes(device.facts.totalMemory))
+                                       : ordered_json(nullptr)},
                   {"attachments", std::move(attachments)}});
     }
 }

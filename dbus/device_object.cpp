@@ -95,11 +95,19 @@ std::string DeviceObject::PCIAddress() {
 }
 
 uint64_t DeviceObject::TotalMemory() {
-    return readProperty([this] { return self().facts.totalMemory.count; });
+    return readProperty([this] { return orMaximum(self().facts.knownMemory()); });
 }
 
 uint64_t DeviceObject::AvailableMemory() {
-    return readProperty([this] { return self().availableMemory().count; });
+    return readProperty([this] { return orMaximum(self().knownAvailableMemory()); });
+}
+
+bool DeviceObject::Free() {
+    return readProperty([this] { return self().isFree(); });
+}
+
+uint64_t DeviceObject::UnaccountedMemory() {
+    return readProperty([this] { return self().unaccounted.amount().count; });
 }
 
 std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> DeviceObject::Attachments() {

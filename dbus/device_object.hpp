@@ -47,6 +47,8 @@ class DeviceObject
     std::string PCIAddress() override;
     uint64_t TotalMemory() override;
     uint64_t AvailableMemory() override;
+    bool Free() override;
+    uint64_t UnaccountedMemory() override;
     std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> Attachments() override;
     std::string LockedBy() override;
     std::string Health() override;

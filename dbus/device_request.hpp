@@ -71,8 +71,8 @@ inline core::Plan planFor(const Context& context, const core::AttachRequest& req
     return plan;
 }
 
-/// Returns whether, in the last sample, a process from outside its environments used one of the
-/// devices. That process may be gone by now.
+/// Returns whether, as of the last sample, something outside genv uses one of the devices. It may
+/// be gone by now.
 inline bool hasOccupied(const std::optional<core::Plan>& plan) {
     if (!plan)
         return false;
@@ -234,7 +234,7 @@ void answerOnceWarned(const Context& context, const Reply<Values...>& reply,
     const auto indices = context.sharing.ledger.get(id).deviceIndices();
     const auto isOccupied = [&](core::DeviceIndex index) {
         const core::Device* device = context.sharing.ledger.devices().find(index);
-        return device != nullptr && device->occupied;
+        return device != nullptr && device->isUsedOutside();
     };
     if (std::any_of(indices.begin(), indices.end(), isOccupied))
         context.sharing.occupancy.sample(reply.later(std::move(answer)));

@@ -49,7 +49,7 @@ void Notices::on(const core::Attached& event) {
                describe(event.attachment.device));
     if (device == nullptr)
         return;
-    if (device->occupied && !event.attachment.overSubscribed)
+    if (device->isUsedOutside() && !event.attachment.overSubscribed)
         warnOfOccupant(event);
     // Jobs share devices as they were submitted.
     if (!event.attachment.overSubscribed || (environment != nullptr && environment->job))
@@ -69,10 +69,15 @@ bool Notices::isJustSampled() const {
     return last && last->started + core::freshSample >= runtime_.clock.bootNow();
 }
 
+bool Notices::isStillUsed(const core::Device& device) const {
+    return device.unaccounted.amount() > core::Bytes{0} ||
+           (device.occupied && isAlive(machine_.processes, device.occupant.pid));
+}
+
 void Notices::warnOfOccupant(const core::Attached& event) {
     const core::DeviceUuid& device = event.attachment.device.uuid;
     const core::Device* now = sharing_.ledger.devices().findUuid(device);
-    if (isJustSampled() && isAlive(machine_.processes, now->occupant.pid))
+    if (isJustSampled() && isStillUsed(*now))
         notifyOfOccupant(event.environment, device, event.cause.actor);
     else
         sharing_.occupancy.sample(
@@ -86,11 +91,15 @@ void Notices::notifyOfOccupant(const core::EnvironmentId& environment,
     const core::Environment* holder = sharing_.ledger.find(environment);
     const core::Device* now = sharing_.ledger.devices().findUuid(device);
     if (holder == nullptr || holder->attachmentTo(device) == nullptr || now == nullptr ||
-        !now->occupied || !isAlive(machine_.processes, now->occupant.pid))
+        !isStillUsed(*now))
         return;
     Details details = describe(now->facts);
-    details["pid"] = sdbus::Variant{now->occupant.pid};
-    details["owner"] = sdbus::Variant{now->occupant.uid};
+    if (now->occupied) {
+        details["pid"] = sdbus::Variant{now->occupant.pid};
+        details["owner"] = sdbus::Variant{now->occupant.uid};
+    }
+    if (const core::Bytes amount = now->unaccounted.amount(); amount > core::Bytes{0})
+        details["unaccounted-memory"] = sdbus::Variant{amount.count};
     notify(holder->uid, "device-occupied", environment, actor, std::move(details));
 }
 

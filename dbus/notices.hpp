@@ -44,6 +44,7 @@ class Notices {
     void on(const Other& /*event*/) {}
 
     [[nodiscard]] bool isJustSampled() const;
+    [[nodiscard]] bool isStillUsed(const core::Device& device) const;
     void warnOfOccupant(const core::Attached& event);
     void notifyOfOccupant(const core::EnvironmentId& environment, const core::DeviceUuid& device,
                           const core::Actor& actor);

@@ -189,19 +189,22 @@ void Publisher::on(const core::DeviceChanged& event) {
         names.insert({"TotalMemory", "AvailableMemory"});
         break;
     case core::DeviceField::Attachments:
-        names.insert({"Attachments", "AvailableMemory"});
+        names.insert({"Attachments", "AvailableMemory", "Free"});
         break;
     case core::DeviceField::LockedBy:
         names.insert("LockedBy");
         break;
     case core::DeviceField::Health:
-        names.insert("Health");
+        names.insert({"Health", "Free"});
         break;
     case core::DeviceField::PciAddress:
         names.insert("PCIAddress");
         break;
     case core::DeviceField::ReservedFor:
-        names.insert("ReservedFor");
+        names.insert({"ReservedFor", "Free"});
+        break;
+    case core::DeviceField::OutsideUse:
+        names.insert({"UnaccountedMemory", "AvailableMemory", "Free"});
         break;
     }
     schedule();

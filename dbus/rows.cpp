@@ -41,7 +41,7 @@ DeviceRows deviceRows(const core::Ledger& ledger) {
     DeviceRows rows;
     for (const auto& [index, device] : ledger.devices().byIndex())
         rows.emplace_back(index, device.facts.uuid, device.facts.model,
-                          device.facts.totalMemory.count, devicePath(index));
+                          orMaximum(device.facts.knownMemory()), devicePath(index));
     return rows;
 }
 

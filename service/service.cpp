@@ -42,6 +42,7 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
         std::make_unique<SlurmSocket>(SlurmSocketSettings{directories.slurmSocket}, loop_));
     sharing_ =
         std::make_unique<Sharing>(*machine_, loop_, log_, directories.runtime, settings_, gates_);
+    machine_->observer.setUnifiedMemory(settings_.unifiedMemory);
     policing_ = std::make_unique<Policing>(*machine_, *sharing_, loop_, log_, settings_);
     slurmDevices_ =
         std::make_unique<SlurmDeviceFile>(directories.runtime, *machine_->slurm, loop_, log_);
@@ -270,6 +271,7 @@ void Service::take(core::Settings next, const core::Actor& actor) {
         lookAtGpus();
     if (settings_.backend != before.backend)
         log_.warning("the new Backend takes effect when the service starts again");
+    machine_->observer.setUnifiedMemory(settings_.unifiedMemory);
     sharing_->ledger.reserve(settings_.slurm.devices);
     sharing_->queue.settingsChanged();
     sharing_->isolation.checkAll();

@@ -25,6 +25,16 @@ struct DriverNode {
     friend bool operator==(const DriverNode&, const DriverNode&) = default;
 };
 
+/// How the memory of a device divides, as far as the driver reports it.
+struct MemoryBalance {
+    std::optional<Bytes> free; ///< neither used nor reserved by the driver
+    /// The used memory that belongs to none of the listed compute, MPS and graphics processes.
+    /// Empty if the memory of one of them is not known.
+    std::optional<Bytes> unaccounted;
+
+    friend bool operator==(const MemoryBalance&, const MemoryBalance&) = default;
+};
+
 /// One device in a sample. A device that the driver reports as lost is listed with
 /// Health::State::Lost. A device that the driver no longer knows is not listed.
 struct DeviceSample {
@@ -38,6 +48,9 @@ struct DeviceSample {
     /// The PCI address, such as "0000:65:00.0"; for a MIG instance, that of its GPU. Empty if the
     /// driver does not report it.
     std::string pciAddress{};
+    /// The driver has no memory reading, since the device shares the machine's memory.
+    bool hasUnifiedMemory = false;
+    MemoryBalance memory{};
 };
 
 /// The use of one device by a process.

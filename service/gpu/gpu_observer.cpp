@@ -1,18 +1,37 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/gpu/gpu_observer.hpp"
 
+#include <sys/sysinfo.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace genv::service {
 
+namespace {
+
+// Returns MemTotal of /proc/meminfo, or 0 if it is not known.
+core::Bytes memoryOfMachine() {
+    struct sysinfo machine {};
+    return ::sysinfo(&machine) == 0
+               ? core::Bytes{std::uint64_t{machine.totalram} * machine.mem_unit}
+               : core::Bytes{};
+}
+
+} // namespace
+
 core::Observation takeObservation(core::Gpus& gpus, ObservedProcesses& processes,
-                                  const core::Clock& clock) {
+                                  const core::Clock& clock,
+                                  const std::optional<core::Bytes>& unifiedMemory) {
     core::Observation observation;
     observation.started = clock.bootNow();
     core::GpuSample sample = gpus.sample();
     observation.takenAt = clock.wallNow();
     observation.devices = std::move(sample.devices);
+    for (core::DeviceSample& device : observation.devices) {
+        if (device.hasUnifiedMemory)
+            device.facts.totalMemory = unifiedMemory ? *unifiedMemory : memoryOfMachine();
+    }
     observation.noDriver = std::move(sample.noDriver);
     observation.driverVersion = std::move(sample.driverVersion);
     observation.nodes = std::move(sample.nodes);
@@ -43,12 +62,13 @@ void GpuObserver::observe(std::chrono::milliseconds oldest, Answer answer) {
 void GpuObserver::start() {
     underWay_ = true;
     worker_.run<Result>(
-        [&gpus = *gpus_, &processes = processes_, &clock = clock_]() -> Result {
+        [&gpus = *gpus_, &processes = processes_, &clock = clock_,
+         unifiedMemory = unifiedMemory_]() -> Result {
             const core::BootTime started = clock.bootNow();
             try {
                 return {started,
                         std::make_shared<const core::Observation>(
-                            takeObservation(gpus, processes, clock)),
+                            takeObservation(gpus, processes, clock, unifiedMemory)),
                         {}};
             } catch (const std::exception& error) {
                 return {started, nullptr, error.what()};

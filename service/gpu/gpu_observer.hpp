@@ -14,14 +14,18 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace genv::service {
 
-/// Takes an observation now. Blocks, so call it on the worker. Throws core::GpuError.
+/// Takes an observation now. A device that shares the machine's memory has `unifiedMemory` in
+/// total, or if unset all memory of the machine. Blocks, so call it on the worker. Throws
+/// core::GpuError.
 core::Observation takeObservation(core::Gpus& gpus, ObservedProcesses& processes,
-                                  const core::Clock& clock);
+                                  const core::Clock& clock,
+                                  const std::optional<core::Bytes>& unifiedMemory);
 
 class GpuObserver : public core::Observer {
   public:
@@ -34,6 +38,9 @@ class GpuObserver : public core::Observer {
     /// Sets the listener that receives every observation and every failure, before the callers that
     /// requested one.
     void onObservation(Listener listener) { listener_ = std::move(listener); }
+    /// Sets the total memory of devices that share the machine's memory; unset: all of it. The next
+    /// observation has it.
+    void setUnifiedMemory(std::optional<core::Bytes> memory) { unifiedMemory_ = memory; }
 
     void observe(std::chrono::milliseconds oldest, Answer answer) override;
     [[nodiscard]] std::shared_ptr<const core::Observation> last() const override { return last_; }
@@ -57,6 +64,7 @@ class GpuObserver : public core::Observer {
     const core::Clock& clock_;
     core::Scheduler& scheduler_;
     Listener listener_;
+    std::optional<core::Bytes> unifiedMemory_;
     std::shared_ptr<const core::Observation> last_;
     std::vector<Waiter> waiters_;
     bool underWay_ = false;

@@ -15,8 +15,15 @@ core::GpuSample NvmlDevices::update(const NvmlReport& report) {
     for (const NvmlDevice& device : report.devices) {
         const auto kind = device.mig ? core::DeviceKind::MigInstance : core::DeviceKind::Gpu;
         const core::DeviceFacts facts{device.uuid, 0, kind, device.model, device.totalMemory};
-        devices.push_back(
-            {device.gpu, device.mig, {facts, device.reading, {}, device.nodes, device.pciAddress}});
+        devices.push_back({device.gpu,
+                           device.mig,
+                           {facts,
+                            device.reading,
+                            {},
+                            device.nodes,
+                            device.pciAddress,
+                            device.hasUnifiedMemory,
+                            device.memory}});
     }
     addFailed(report, devices);
     applyXids(report, devices);
@@ -47,6 +54,7 @@ void NvmlDevices::addFailed(const NvmlReport& report, std::vector<Device>& devic
                 continue;
             devices.push_back(device);
             devices.back().sample.reading = {};
+            devices.back().sample.memory = {};
             devices.back().sample.health = {
                 failed.lost ? Health::State::Lost : Health::State::Stale, 0};
         }

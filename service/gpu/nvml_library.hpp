@@ -113,6 +113,12 @@ class NvmlLibrary {
     const NvmlProcessFunction mpsProcessesV1{handle_.get(),
                                              {"nvmlDeviceGetMPSComputeRunningProcesses"}};
 
+    const NvmlProcessFunction graphicsProcesses{
+        handle_.get(),
+        {"nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v2"}};
+    const NvmlProcessFunction graphicsProcessesV1{handle_.get(),
+                                                  {"nvmlDeviceGetGraphicsRunningProcesses"}};
+
     const NvmlFunction<nvml::Device, nvml::ProcessUtilizationSample*, unsigned*, unsigned long long>
         processUtilization{handle_.get(), {"nvmlDeviceGetProcessUtilization"}};
 

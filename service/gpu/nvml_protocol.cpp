@@ -175,7 +175,10 @@ json encode(const NvmlDevice& device) {
             {"limit", orNull(device.reading.powerLimitMilliwatts)},
             {"xid", orNull(device.xid)},
             {"pci", orNull(device.pciAddress)},
-            {"nodes", encode(device.nodes)}};
+            {"nodes", encode(device.nodes)},
+            {"unified", device.hasUnifiedMemory},
+            {"free", orNull(device.memory.free)},
+            {"unaccounted", orNull(device.memory.unaccounted)}};
 }
 
 core::DeviceNode decodeNode(const json& value) {
@@ -197,7 +200,8 @@ core::DriverNode decodeDriverNode(const json& value) {
 
 NvmlDevice decodeDevice(const json& value) {
     const Object object(value, {"gpu", "mig", "uuid", "model", "total", "used", "utilization",
-                                "temperature", "power", "limit", "xid", "pci", "nodes"});
+                                "temperature", "power", "limit", "xid", "pci", "nodes", "unified",
+                                "free", "unaccounted"});
     NvmlDevice device;
     device.gpu = object.number32("gpu");
     device.mig = object.number32OrNull("mig");
@@ -214,6 +218,8 @@ NvmlDevice decodeDevice(const json& value) {
     device.pciAddress = object.pciAddressOrNull("pci");
     for (const json& node : object.list("nodes", maxNodes))
         device.nodes.push_back(decodeNode(node));
+    device.hasUnifiedMemory = object.boolean("unified");
+    device.memory = {object.bytesOrNull("free"), object.bytesOrNull("unaccounted")};
     return device;
 }
 

@@ -7,7 +7,8 @@
 //   {"sample":7,"driver":"550.54.15","gpus":2,
 //    "devices":[{"gpu":0,"mig":null,"uuid":"GPU-...","model":"NVIDIA A100","total":85899345920,
 //                "used":1048576,"utilization":93,"temperature":38,"power":250000,"xid":null,
-//                "limit":400000,"pci":"0000:65:00.0","nodes":[[195,0]]}],
+//                "limit":400000,"pci":"0000:65:00.0","nodes":[[195,0]],"unified":false,
+//                "free":85898297344,"unaccounted":0}],
 //    "failed":[{"gpu":1,"lost":true}],
 //    "uses":[{"pid":4711,"device":"GPU-...","memory":null,"utilization":50}],
 //    "nodes":[{"node":[226,128],"name":"renderD128 of GPU 0","open":false,"pci":"0000:65:00.0"}]}
@@ -66,6 +67,9 @@ struct NvmlDevice {
     /// not report them.
     std::vector<core::DeviceNode> nodes{};
     std::string pciAddress{}; ///< empty if the driver does not know
+    /// The driver has no memory reading, since the device shares the machine's memory.
+    bool hasUnifiedMemory = false;
+    core::MemoryBalance memory{};
 
     friend bool operator==(const NvmlDevice&, const NvmlDevice&) = default;
 };

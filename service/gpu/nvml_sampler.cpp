@@ -95,6 +95,29 @@ std::string readText(const NvmlFunction<nvml::Device, char*, unsigned>& function
     return {buffer.begin(), std::find(buffer.begin(), buffer.end(), '\0')};
 }
 
+using UsesByProcess = std::map<core::Pid, std::optional<core::Bytes>>;
+
+// One process may be in several lists, such as a client of MPS, and have several contexts. Each
+// entry then has the memory of the whole process.
+void add(const std::vector<NvmlProcess>& processes, UsesByProcess& uses) {
+    for (const NvmlProcess& process : processes) {
+        auto& memory = uses[process.pid];
+        memory = std::max(memory, process.usedMemory);
+    }
+}
+
+// Returns the used memory that belongs to none of these processes. Nothing is known about it if the
+// memory of one of them is unknown.
+std::optional<core::Bytes> unaccountedIn(const NvmlDevice& device, const UsesByProcess& uses) {
+    std::optional<core::Bytes> rest = device.reading.usedMemory;
+    for (const auto& [pid, memory] : uses) {
+        if (!rest || !memory)
+            return std::nullopt;
+        rest = *rest - std::min(*rest, *memory);
+    }
+    return rest;
+}
+
 std::uint32_t readInstance(const NvmlFunction<nvml::Device, unsigned*>& function,
                            nvml::Device device) {
     unsigned id = nvml::noInstance;
@@ -220,7 +243,7 @@ NvmlReport NvmlSampler::report() {
         try {
             std::vector<Entry> entries = readGpu(index);
             std::vector<core::DeviceUse> uses;
-            for (const Entry& entry : entries)
+            for (Entry& entry : entries)
                 std::ranges::move(readUses(entry), std::back_inserter(uses));
             std::ranges::move(entries, std::back_inserter(entries_));
             std::ranges::move(uses, std::back_inserter(report.uses));
@@ -381,12 +404,17 @@ void NvmlSampler::readMemory(Entry& entry) const {
     if (!succeeded(library_->memoryV2(entry.handle, &memory))) {
         nvml::MemoryV1 older{};
         const Return result = library_->memoryV1(entry.handle, &older);
+        // GPUs that share the machine's memory, such as GB10 and Jetson, have no reading of it.
+        entry.device.hasUnifiedMemory = result == Return::NotSupported;
         if (isAbsence(result))
             return;
         require(result);
         memory.total = older.total;
         memory.used = older.used;
+        memory.free = older.free;
     }
+    if (memory.free <= largestAmount)
+        entry.device.memory.free = core::Bytes{memory.free};
     if (memory.total <= largestAmount)
         entry.device.totalMemory = core::Bytes{memory.total};
     if (memory.used <= largestAmount)
@@ -410,22 +438,30 @@ void NvmlSampler::readSensors(Entry& entry) const {
         reading.powerLimitMilliwatts = limit;
 }
 
-std::vector<core::DeviceUse> NvmlSampler::readUses(const Entry& entry) const {
+std::vector<core::DeviceUse> NvmlSampler::readUses(Entry& entry) const {
     const NvmlLibrary& nvml = *library_;
-    std::vector<NvmlProcess> processes =
-        readProcesses({{&nvml.computeProcesses, sizeof(nvml::ProcessV2)},
+    UsesByProcess used;
+    Return compute{};
+    add(readProcesses({{&nvml.computeProcesses, sizeof(nvml::ProcessV2)},
                        {&nvml.computeProcessesV1, sizeof(nvml::ProcessV1)}},
-                      entry);
-    std::ranges::move(readProcesses({{&nvml.mpsProcesses, sizeof(nvml::ProcessV2)},
-                                     {&nvml.mpsProcessesV1, sizeof(nvml::ProcessV1)}},
-                                    entry),
-                      std::back_inserter(processes));
-    // A client of MPS is in both lists, and one process may have several contexts.
-    std::map<core::Pid, std::optional<core::Bytes>> used;
-    for (const NvmlProcess& process : processes) {
-        auto& memory = used[process.pid];
-        memory = std::max(memory, process.usedMemory);
-    }
+                      entry, compute),
+        used);
+    Return mps{};
+    add(readProcesses({{&nvml.mpsProcesses, sizeof(nvml::ProcessV2)},
+                       {&nvml.mpsProcessesV1, sizeof(nvml::ProcessV1)}},
+                      entry, mps),
+        used);
+    // Graphics processes only account for memory: nothing judges a desktop.
+    UsesByProcess all = used;
+    Return graphics{};
+    add(readProcesses({{&nvml.graphicsProcesses, sizeof(nvml::ProcessV2)},
+                       {&nvml.graphicsProcessesV1, sizeof(nvml::ProcessV1)}},
+                      entry, graphics),
+        all);
+    const bool areAllListed = compute == Return::Success &&
+                              (graphics == Return::Success || graphics == Return::NotSupported);
+    if (areAllListed)
+        entry.device.memory.unaccounted = unaccountedIn(entry.device, all);
     std::vector<core::DeviceUse> uses;
     for (const auto& [pid, memory] : used) {
         if (pid > 0 && pid <= largestPid)
@@ -452,10 +488,11 @@ void NvmlSampler::readUtilizations(const Entry& entry, std::vector<core::DeviceU
     }
 }
 
+// Returns an empty list if the driver cannot list these processes; `result` then tells why.
 std::vector<NvmlProcess> NvmlSampler::readProcesses(const NvmlProcessVersions& versions,
-                                                    const Entry& entry) const {
+                                                    const Entry& entry, Return& result) const {
     std::vector<NvmlProcess> processes;
-    Return result = listProcesses(versions, entry.handle, processes);
+    result = listProcesses(versions, entry.handle, processes);
     if (isAbsence(result) && entry.gpu != entry.handle) {
         // Some drivers list the processes of all MIG instances together, under the GPU.
         result = listProcesses(versions, entry.gpu, processes);

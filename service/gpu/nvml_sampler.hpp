@@ -67,10 +67,10 @@ class NvmlSampler {
     void readPciAddress(Entry& entry) const;
     void readMemory(Entry& entry) const;
     void readSensors(Entry& entry) const;
-    [[nodiscard]] std::vector<core::DeviceUse> readUses(const Entry& entry) const;
+    [[nodiscard]] std::vector<core::DeviceUse> readUses(Entry& entry) const;
     void readUtilizations(const Entry& entry, std::vector<core::DeviceUse>& uses) const;
-    [[nodiscard]] std::vector<NvmlProcess> readProcesses(const NvmlProcessVersions& versions,
-                                                         const Entry& entry) const;
+    std::vector<NvmlProcess> readProcesses(const NvmlProcessVersions& versions, const Entry& entry,
+                                           nvml::Return& result) const;
 
     std::string libraryName_;
     std::filesystem::path gpuFolder_;

@@ -23,6 +23,8 @@ using core::fail;
 constexpr const char* countVariable = "GENV_MOCK_DEVICE_COUNT";
 constexpr const char* olderCountVariable = "GENV_DEVICES";
 constexpr const char* nodesVariable = "GENV_MOCK_DEVICE_NODES";
+constexpr const char* totalVariable = "GENV_MOCK_DEVICE_TOTAL_MEMORY";
+constexpr const char* unaccountedVariable = "GENV_MOCK_DEVICE_UNACCOUNTED_MEMORY";
 // The kernel's limit for process names: TASK_COMM_LEN without the terminating zero.
 constexpr std::size_t maxProcessNameLength = 15;
 constexpr std::size_t maxEnvironmentSize = 256 << 10;
@@ -96,6 +98,26 @@ class Settings {
         return *std::move(nodes);
     }
 
+    // Reads amounts such as "0,4g", one for each device.
+    std::vector<core::Bytes> amounts(const char* name, std::size_t deviceCount) const {
+        std::vector<core::Bytes> amounts;
+        const auto text = variables_(name);
+        for (std::size_t begin = 0; text && begin <= text->size();) {
+            const std::size_t end = std::min(text->find(',', begin), text->size());
+            const std::string amount = text->substr(begin, end - begin);
+            if (amounts.size() == deviceCount)
+                fail(ErrorCode::InvalidArgs, "{}=\"{}\": expected amounts for at most {} devices",
+                     name, core::escaped(*text), deviceCount);
+            try {
+                amounts.push_back(amount == "0" ? core::Bytes{} : core::parseBytes(amount));
+            } catch (const core::Error& error) {
+                fail(error.code(), "{}: {}", name, error.what());
+            }
+            begin = end + 1;
+        }
+        return amounts;
+    }
+
     std::string text(const char* name, const char* fallback, std::size_t maxLength) const {
         return text(name, maxLength).value_or(fallback);
     }
@@ -118,6 +140,13 @@ class Settings {
   private:
     const SimulatedGpus::Variables& variables_;
 };
+
+void addUnaccounted(core::DeviceSample& device, core::Bytes amount) {
+    const core::Bytes total = device.facts.totalMemory;
+    const core::Bytes used = std::min(*device.reading.usedMemory + amount, total);
+    device.reading.usedMemory = used;
+    device.memory = {total - used, std::min(amount, used)};
+}
 
 std::string readFile(const std::filesystem::path& path, std::size_t max = 512) {
     std::string text(max, '\0');
@@ -202,13 +231,17 @@ SimulatedGpus::SimulatedGpus(const Variables& variables, std::filesystem::path p
     core::DeviceSample device;
     device.facts.model =
         settings.text("GENV_MOCK_DEVICE_NAME", "NVIDIA GeForce RTX 2080 Ti", core::maxNameLength);
-    device.facts.totalMemory = settings.bytes("GENV_MOCK_DEVICE_TOTAL_MEMORY", "16g");
-    device.reading.usedMemory = settings.bytes("GENV_MOCK_DEVICE_USED_MEMORY", "10mi");
+    device.hasUnifiedMemory = variables(totalVariable) == "unified";
+    if (!device.hasUnifiedMemory) {
+        device.facts.totalMemory = settings.bytes(totalVariable, "16g");
+        device.reading.usedMemory = settings.bytes("GENV_MOCK_DEVICE_USED_MEMORY", "10mi");
+    }
     device.reading.utilizationPercent = settings.number("GENV_MOCK_DEVICE_UTILIZATION", 93, 100);
     device.reading.powerLimitMilliwatts = simulatedPowerLimit;
     device.reading.temperatureCelsius =
         static_cast<std::int32_t>(settings.number("GENV_MOCK_DEVICE_TEMPERATURE", 38, 1000));
     const std::vector<core::DeviceNode> nodes = settings.nodes(nodesVariable, count);
+    const std::vector<core::Bytes> unaccounted = settings.amounts(unaccountedVariable, count);
     for (std::uint32_t index = 0; index < count; ++index) {
         device.facts.index = index;
         device.facts.uuid = fmt::format("GPU-67656e76-0000-4000-8000-{:012x}", index);
@@ -218,6 +251,8 @@ SimulatedGpus::SimulatedGpus(const Variables& variables, std::filesystem::path p
         if (index < nodes.size())
             device.nodes.push_back(nodes[index]);
         devices_.push_back(device);
+        if (index < unaccounted.size() && !device.hasUnifiedMemory)
+            addUnaccounted(devices_.back(), unaccounted[index]);
     }
     processName_ = settings.text("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", maxProcessNameLength);
     const std::string devices = settings.text("GENV_MOCK_COMPUTE_APPS_DEVICES", "visible", 7);

@@ -195,7 +195,15 @@ const Keys<Settings>& gpuKeys() {
          [](const std::string& value, Settings& settings) {
              settings.backend = readBackend(value);
          },
-         [](const Settings& settings) { return writeBackend(settings.backend); }}};
+         [](const Settings& settings) { return writeBackend(settings.backend); }},
+        {"UnifiedMemory",
+         [](const std::string& value, Settings& settings) {
+             settings.unifiedMemory =
+                 value.empty() ? std::nullopt : std::optional(core::parseBytes(value));
+         },
+         [](const Settings& settings) {
+             return settings.unifiedMemory ? core::formatBytes(*settings.unifiedMemory) : "";
+         }}};
     return keys;
 }
 

@@ -36,6 +36,15 @@ class Snapshot : public LedgerTest {
     json all;
 };
 
+TEST_F(Snapshot, HasNoTotalThatIsUnknown) {
+    core::Observation observation = gpus(2);
+    observation.devices[0].facts.totalMemory = {};
+    ledger.observed(observation);
+    all = json::parse(core::snapshot(ledger, observation));
+    EXPECT_EQ(all["devices"]["devices"][0]["total_memory"], nullptr);
+    EXPECT_EQ(all["devices"]["devices"][1]["total_memory"], "15258mi");
+}
+
 TEST_F(Snapshot, HasExactlyTheDocumentedKeys) {
     using Keys = std::set<std::string>;
     EXPECT_EQ(keysOf(all), (Keys{"processes", "envs", "devices"}));

@@ -46,30 +46,36 @@ TEST_F(SettingsFile, HasDefaultsWithoutAnyFile) {
 TEST_F(SettingsFile, IsReadWithItsDropInsInOrder) {
     folder.write(
         "genvd.conf",
-        "# a comment\n\n[GPU]\nBackend=simulated\n[Enforcement]\nInterval = 1min\nKillAfter=5\n");
+        "# a comment\n\n[GPU]\nBackend=simulated\nUnifiedMemory=64gi\n[Enforcement]\nInterval = "
+        "1min\nKillAfter=5\n");
     folder.write("genvd.conf.d/20-late.conf", "[Enforcement]\nInterval=30s\n");
     folder.write("genvd.conf.d/10-early.conf", "[Enforcement]\nInterval=20s\nKillAfter=0\n");
     folder.write("genvd.conf.d/30-ignored.conf.bak", "nonsense");
     const core::Settings settings = read();
     EXPECT_EQ(settings.backend, core::Backend::Simulated);
+    EXPECT_EQ(settings.unifiedMemory, core::Bytes{64ULL << 30U});
     EXPECT_EQ(settings.interval, 30s);
     EXPECT_EQ(settings.killAfter, 0s);
 }
 
 TEST_F(SettingsFile, SaysWhatChanged) {
-    folder.write("genvd.conf", "[Enforcement]\nInterval=25h 1min\nEnvMemory=no\n[Limits]\n"
-                               "MaxGpuMemoryPerUser=8gi\nMaxLifetime=1d 1h 30min\n[User alice]\n"
-                               "MaxDevicesPerUser=infinity\n[Group students]\nIdleTimeout=90s\n");
+    folder.write(
+        "genvd.conf",
+        "[GPU]\nUnifiedMemory=64gi\n[Enforcement]\nInterval=25h 1min\nEnvMemory=no\n[Limits]\n"
+        "MaxGpuMemoryPerUser=8gi\nMaxLifetime=1d 1h 30min\n[User alice]\n"
+        "MaxDevicesPerUser=infinity\n[Group students]\nIdleTimeout=90s\n");
     const core::Settings before;
     const core::Settings after = read();
     using Changes = std::vector<std::string>;
-    EXPECT_EQ(service::settingsChanged(before, after),
-              (Changes{"Interval=90060000ms", "EnvMemory=no", "MaxGpuMemoryPerUser=8gi",
-                       "MaxLifetime=91800000ms", "User.alice.MaxDevicesPerUser=infinity",
-                       "Group.students.IdleTimeout=1min30s"}));
-    EXPECT_EQ(service::settingsChanged(after, before),
-              (Changes{"Interval=10s", "EnvMemory=yes", "MaxGpuMemoryPerUser=", "MaxLifetime=",
-                       "User.alice.MaxDevicesPerUser=", "Group.students.IdleTimeout="}));
+    EXPECT_EQ(
+        service::settingsChanged(before, after),
+        (Changes{"UnifiedMemory=64gi", "Interval=90060000ms", "EnvMemory=no",
+                 "MaxGpuMemoryPerUser=8gi", "MaxLifetime=91800000ms",
+                 "User.alice.MaxDevicesPerUser=infinity", "Group.students.IdleTimeout=1min30s"}));
+    EXPECT_EQ(
+        service::settingsChanged(after, before),
+        (Changes{"UnifiedMemory=", "Interval=10s", "EnvMemory=yes", "MaxGpuMemoryPerUser=",
+                 "MaxLifetime=", "User.alice.MaxDevicesPerUser=", "Group.students.IdleTimeout="}));
     EXPECT_EQ(service::settingsChanged(after, after), Changes{});
 }
 

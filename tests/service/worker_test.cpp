@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <future>
 #include <semaphore>
 
@@ -148,6 +149,34 @@ TEST_F(GpuObserver, ServesAYoungOneAgainButNeverBeforeItReturns) {
     mailbox.take();
     EXPECT_EQ(answers, 3);
     EXPECT_EQ(gpus->begun, 2);
+}
+
+// The total memory of a GPU that shares the machine's memory, and of one that does not.
+TEST(UnifiedMemory, IsTheMachinesUnlessConfigured) {
+    class Gpus : public core::Gpus {
+      public:
+        core::GpuSample sample() override {
+            core::GpuSample sample;
+            sample.devices.resize(2);
+            sample.devices[0].hasUnifiedMemory = true;
+            return sample;
+        }
+    };
+    Gpus gpus;
+    const SharedClock clock;
+    service::ObservedProcesses processes{procAccess()};
+    const auto totals = [&](std::optional<core::Bytes> configured) {
+        const auto observation = service::takeObservation(gpus, processes, clock, configured);
+        EXPECT_EQ(observation.devices[1].facts.totalMemory, core::Bytes{0});
+        return observation.devices[0].facts.totalMemory;
+    };
+    EXPECT_EQ(totals(core::Bytes{64ULL << 30U}), core::Bytes{64ULL << 30U});
+    std::ifstream file("/proc/meminfo");
+    std::string name;
+    std::uint64_t kibibytes = 0;
+    file >> name >> kibibytes;
+    ASSERT_EQ(name, "MemTotal:");
+    EXPECT_EQ(totals(std::nullopt), core::Bytes{kibibytes * 1024});
 }
 
 TEST_F(GpuObserver, TakesANewOneForThoseWhoAskedDuringAnOlderOne) {

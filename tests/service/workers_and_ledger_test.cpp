@@ -185,7 +185,7 @@ n=0
 while read -r request; do
     n=$((n + 1))
     printf '{"sample":%d,"driver":null,"gpus":2,"devices":[' $n
-    printf '{"gpu":0,"mig":null,"uuid":"GPU-0","model":"A","total":16000000000,"nodes":[],"pci":null,"used":1,'
+    printf '{"gpu":0,"mig":null,"uuid":"GPU-0","model":"A","total":16000000000,"nodes":[],"pci":null,"unified":false,"free":null,"unaccounted":null,"used":1,'
     printf '"utilization":1,"temperature":30,"power":1,"limit":null,"xid":null}],"failed":[],"uses":[],"nodes":[]}\n'
 done
 )";

@@ -19,6 +19,7 @@ NvmlReport fullReport() {
     NvmlDevice known{0, std::nullopt, "GPU-1", "NVIDIA A100", core::Bytes{1ULL << 40U}, {}, 79, {}};
     known.reading = {core::Bytes{0}, 100, 38, 250'000, 400'000};
     known.pciAddress = "0000:65:00.0";
+    known.memory = {core::Bytes{1ULL << 39U}, core::Bytes{1ULL << 38U}};
     const NvmlDevice unknown{1,
                              6,
                              "MIG-GPU-1/2/0",
@@ -28,6 +29,7 @@ NvmlReport fullReport() {
                              std::nullopt,
                              {{195, 1}, {4095, 1'048'575}}};
     report.devices = {known, unknown};
+    report.devices[1].hasUnifiedMemory = true;
     report.failed = {{2, true}, {3, false}};
     report.uses = {{4711, "GPU-1", core::Bytes{42}, 50}, {1, "MIG-GPU-1/2/0", std::nullopt}};
     report.driverVersion = "550.54.15";

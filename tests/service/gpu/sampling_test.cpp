@@ -198,4 +198,119 @@ TEST_F(Sampling, ALibraryThatPrintsDoesNotSpoilTheAnswer) {
     EXPECT_EQ(uuidsOf(sample), Strings{gpuUuid(0)});
 }
 
+// The unaccounted memory of the first GPU.
+class Accounting : public NvmlTest {
+  protected:
+    static constexpr std::uint64_t gibibyte = 1ULL << 30U;
+
+    static json memory(std::uint64_t used) {
+        return {{"total", 80 * gibibyte}, {"used", used}, {"reserved", gibibyte}};
+    }
+    static json process(core::Pid pid, const json& bytes, const char* type) {
+        return {{"pid", pid}, {"memory", bytes}, {"type", type}};
+    }
+    std::optional<core::Bytes> unaccounted(std::uint64_t used, const json& processes,
+                                           const json& more = json::object()) {
+        json device = gpu(0, {{"memory", memory(used)}, {"processes", processes}});
+        device.update(more);
+        become({{"devices", {device}}});
+        service::NvmlGpus gpus(settings());
+        return deviceOf(gpus.sample(), gpuUuid(0)).memory.unaccounted;
+    }
+};
+
+TEST_F(Accounting, LeavesOutTheReservedMemoryAndThatOfEveryKindOfProcess) {
+    EXPECT_EQ(unaccounted(0, json::array()), core::Bytes{0}) << "reserved memory is not used";
+    EXPECT_EQ(unaccounted(37 * gibibyte, json::array()), core::Bytes{37 * gibibyte});
+    EXPECT_EQ(unaccounted(37 * gibibyte,
+                          {process(1, 20 * gibibyte, "compute"), process(2, 10 * gibibyte, "mps"),
+                           process(3, 7 * gibibyte, "graphics")}),
+              core::Bytes{0});
+    EXPECT_EQ(unaccounted(4 * gibibyte, json::array({process(3, 4 * gibibyte, "graphics")})),
+              core::Bytes{0})
+        << "a desktop";
+    EXPECT_EQ(unaccounted(10 * gibibyte, json::array({process(3, 20 * gibibyte, "compute")})),
+              core::Bytes{0})
+        << "never below zero";
+}
+
+TEST_F(Accounting, CountsAProcessInSeveralListsOnce) {
+    EXPECT_EQ(unaccounted(10 * gibibyte,
+                          {process(1, 4 * gibibyte, "compute"),
+                           process(1, 4 * gibibyte, "graphics"), process(1, 4 * gibibyte, "mps")}),
+              core::Bytes{6 * gibibyte});
+}
+
+TEST_F(Accounting, SaysNothingIfTheMemoryOfAProcessIsUnknown) {
+    EXPECT_EQ(unaccounted(37 * gibibyte, json::array({process(1, nullptr, "compute")})),
+              std::nullopt);
+    EXPECT_EQ(unaccounted(37 * gibibyte, json::array({process(1, nullptr, "graphics")})),
+              std::nullopt);
+}
+
+TEST_F(Accounting, SaysNothingIfTheDriverCannotListTheProcesses) {
+    const auto without = [](std::initializer_list<const char*> functions, int result) {
+        json faults;
+        for (const char* function : functions)
+            faults[function] = result;
+        return json{{"faults", faults}};
+    };
+    const auto graphics = {"nvmlDeviceGetGraphicsRunningProcesses_v3",
+                           "nvmlDeviceGetGraphicsRunningProcesses_v2",
+                           "nvmlDeviceGetGraphicsRunningProcesses"};
+    const auto compute = {"nvmlDeviceGetComputeRunningProcesses_v3",
+                          "nvmlDeviceGetComputeRunningProcesses_v2",
+                          "nvmlDeviceGetComputeRunningProcesses"};
+    const auto mps = {"nvmlDeviceGetMPSComputeRunningProcesses_v3",
+                      "nvmlDeviceGetMPSComputeRunningProcesses_v2",
+                      "nvmlDeviceGetMPSComputeRunningProcesses"};
+    constexpr int notSupported = 3;
+    constexpr int functionNotFound = 13;
+    constexpr std::uint64_t used = 37 * gibibyte;
+    EXPECT_EQ(unaccounted(used, json::array(), without(graphics, functionNotFound)), std::nullopt);
+    EXPECT_EQ(unaccounted(used, json::array(), without(compute, notSupported)), std::nullopt);
+    EXPECT_EQ(unaccounted(used, json::array(), without(graphics, notSupported)), core::Bytes{used})
+        << "a GPU that does not support graphics has no graphics processes";
+    EXPECT_EQ(unaccounted(used, json::array(), without(mps, functionNotFound)), core::Bytes{used})
+        << "MPS clients are compute processes, too";
+}
+
+TEST_F(Accounting, OfOldDriversIncludesTheReservedMemory) {
+    useLibraryFrom(FAKE_NVML_OLD_FOLDER);
+    EXPECT_EQ(unaccounted(37 * gibibyte, json::array({process(1, 37 * gibibyte, "compute")})),
+              core::Bytes{gibibyte});
+}
+
+TEST_F(Accounting, IsDoneForEachMigInstance) {
+    json first = migInstance("MIG-1", 1, 0);
+    first["memory"] = {{"total", 10 * gibibyte}, {"used", 5 * gibibyte}};
+    first["processes"] = json::array({process(1, 5 * gibibyte, "compute")});
+    json second = migInstance("MIG-2", 2, 0);
+    second["memory"] = {{"total", 10 * gibibyte}, {"used", 3 * gibibyte}};
+    become({{"devices", {gpu(0, {{"mig", {first, second}}})}}});
+    service::NvmlGpus gpus(settings());
+    const core::GpuSample sample = gpus.sample();
+    EXPECT_EQ(deviceOf(sample, "MIG-1").memory.unaccounted, core::Bytes{0});
+    EXPECT_EQ(deviceOf(sample, "MIG-2").memory.unaccounted, core::Bytes{3 * gibibyte});
+}
+
+TEST_F(Accounting, DoesNotMakeGraphicsProcessesComputeProcesses) {
+    become(
+        {{"devices", {gpu(0, {{"processes", json::array({process(3, gibibyte, "graphics")})}})}}});
+    service::NvmlGpus gpus(settings());
+    EXPECT_EQ(usesOf(gpus.sample(), gpuUuid(0)), Strings{}) << "rules would end a desktop";
+}
+
+TEST_F(Sampling, AGpuWithoutAMemoryReadingSharesTheMachinesMemory) {
+    become({{"devices", {{{"uuid", gpuUuid(0)}}, gpu(1)}}});
+    service::NvmlGpus gpus(settings());
+    const core::GpuSample sample = gpus.sample();
+    EXPECT_TRUE(deviceOf(sample, gpuUuid(0)).hasUnifiedMemory);
+    EXPECT_FALSE(deviceOf(sample, gpuUuid(1)).hasUnifiedMemory);
+    become({{"devices",
+             {gpu(0, {{"faults",
+                       {{"nvmlDeviceGetMemoryInfo_v2", 27}, {"nvmlDeviceGetMemoryInfo", 27}}}})}}});
+    EXPECT_FALSE(deviceOf(gpus.sample(), gpuUuid(0)).hasUnifiedMemory) << "only not ready";
+}
+
 } // namespace

@@ -77,6 +77,29 @@ TEST(SimulatedGpus, AreWhatTheVariablesSay) {
     EXPECT_EQ(found.devices[0].reading.temperatureCelsius, 71);
 }
 
+TEST(SimulatedGpus, HaveMemoryThatNoProcessAccountsForWhereToldSo) {
+    const core::GpuSample found = sample({{"GENV_MOCK_DEVICE_COUNT", "3"},
+                                          {"GENV_MOCK_DEVICE_TOTAL_MEMORY", "16g"},
+                                          {"GENV_MOCK_DEVICE_USED_MEMORY", "1g"},
+                                          {"GENV_MOCK_DEVICE_UNACCOUNTED_MEMORY", "0,4g"}});
+    EXPECT_EQ(found.devices[0].memory.unaccounted, core::Bytes{0});
+    EXPECT_EQ(found.devices[1].memory.unaccounted, core::Bytes{4'000'000'000});
+    EXPECT_EQ(found.devices[1].reading.usedMemory, core::Bytes{5'000'000'000});
+    EXPECT_EQ(found.devices[1].memory.free, core::Bytes{11'000'000'000});
+    EXPECT_EQ(found.devices[2].memory, core::MemoryBalance{});
+    for (const char* text : {"", "4g,", "4g,4g,4g,4g", "-1", "much"})
+        EXPECT_NE(refusal({{"GENV_MOCK_DEVICE_COUNT", "3"},
+                           {"GENV_MOCK_DEVICE_UNACCOUNTED_MEMORY", text}}),
+                  "")
+            << text;
+}
+
+TEST(SimulatedGpus, ShareTheMachinesMemoryWhereToldSo) {
+    const core::GpuSample found = sample({{"GENV_MOCK_DEVICE_TOTAL_MEMORY", "unified"}});
+    EXPECT_TRUE(found.devices[0].hasUnifiedMemory);
+    EXPECT_EQ(found.devices[0].reading.usedMemory, std::nullopt);
+}
+
 TEST(SimulatedGpus, AreAskedForByEitherNameOfTheirCount) {
     EXPECT_FALSE(SimulatedGpus::areAskedFor(getter({{"GENV_MOCK_DEVICE_NAME", "x"}})));
     EXPECT_TRUE(SimulatedGpus::areAskedFor(getter({{"GENV_MOCK_DEVICE_COUNT", "4"}})));
