@@ -14,7 +14,7 @@ import {known32, known64, knownInt, time} from "./values.js";
 /** @typedef {{index: number, path: string, uuid: string, model: string, pci: string, total: number | null,
  *   used: number | null, available: number | null, utilization: number | null, temperature: number | null,
  *   power: number | null, powerLimit: number | null, health: string, slurm: boolean, lockedBy: string,
- *   sampledAt: number | null, refused: number | null, holders: Holder[], processes: Process[], outsiders: Process[],
+ *   free: boolean, unaccounted: number, sampledAt: number | null, refused: number | null, holders: Holder[], processes: Process[], outsiders: Process[],
  *   state: "free" | "held" | "mine" | "outside" | "slurm" | "lost", history: Point[]}} Device */
 /** @typedef {{ticket: number, environment: string, name: string, user: string, uid: number, mine: boolean, count: number,
  *   since: number | null, place: number}} Waiter */
@@ -65,7 +65,7 @@ function stateOf(device) {
         return "mine";
     if (device.holders.length > 0)
         return "held";
-    if (device.outsiders.length > 0)
+    if (device.outsiders.length > 0 || device.unaccounted > 0)
         return "outside";
     return device.slurm ? "slurm" : "free";
 }
@@ -82,12 +82,14 @@ function deviceOf({path, properties: p}, environments, processes, uid, history) 
         index: p.Index, path, uuid: p.UUID, model: p.Model, pci: p.PCIAddress ?? "", total: known64(p.TotalMemory),
         available: known64(p.AvailableMemory), used: known64(p.UsedMemory), utilization: known32(p.Utilization),
         temperature: knownInt(p.Temperature), power: known64(p.PowerUsage), powerLimit: known32(p.PowerLimit ?? 0xffffffff),
-        health: p.Health, slurm: p.ReservedFor === "slurm", lockedBy: p.LockedBy, sampledAt: time(p.SampledAt),
+        unaccounted: known64(p.UnaccountedMemory) ?? 0, free: false, health: p.Health, slurm: p.ReservedFor === "slurm", lockedBy: p.LockedBy, sampledAt: time(p.SampledAt),
         refused: known64(p.RefusedOpens), holders, processes: own, state: "free", history,
         // A process in a nested environment of a holder is not an outsider.
         outsiders: own.filter(process => !ids.has(process.environment) && !ids.has(environments.get(process.environment)?.parent ?? "")),
     };
     device.state = stateOf(device);
+    // An earlier version of the service does not say which devices are free.
+    device.free = p.Free ?? (device.state === "free" && device.health === "ok");
     return device;
 }
 
@@ -125,7 +127,7 @@ export function machineOf({store, processes, queue, history, uid}) {
 export function totals(machine) {
     const count = (/** @type {Device["state"][]} */ ...states) =>
         machine.devices.filter(device => states.includes(device.state)).length;
-    const free = machine.devices.filter(device => device.state === "free" && device.health === "ok").length;
+    const free = machine.devices.filter(device => device.free).length;
     return {gpus: machine.devices.length, free, outside: count("outside"), waiting: machine.queue.length};
 }
 

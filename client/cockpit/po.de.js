@@ -81,6 +81,7 @@ cockpit.locale({
     "Idle time of a GPU": [null, "Leerlauf einer GPU"],
     "If this message stays, upgrade the package cockpit-genv.": [null, "Wenn diese Meldung bleibt, aktualisieren Sie das Paket cockpit-genv."],
     "In use": [null, "Belegt"],
+    "$0 in use by no process": [null, "$0 von keinem Prozess belegt"],
     "In use by $0, outside genv": [null, "Von $0 außerhalb von genv belegt"],
     "In use outside genv": [null, "Außerhalb von genv belegt"],
     "Isolation changed: $0": [null, "Abschottung geändert: $0"],

@@ -173,8 +173,9 @@ DeviceState toDeviceState(const Properties& properties) {
     state.device = {property<std::uint32_t>(properties, "Index"),
                     property<std::string>(properties, "UUID"),
                     property<std::string>(properties, "Model"),
-                    property<std::uint64_t>(properties, "TotalMemory")};
-    state.availableMemoryBytes = property<std::uint64_t>(properties, "AvailableMemory");
+                    unlessLargest(property<std::uint64_t>(properties, "TotalMemory")).value_or(0)};
+    state.availableMemoryBytes =
+        unlessLargest(property<std::uint64_t>(properties, "AvailableMemory")).value_or(0);
     for (auto& row : property<BusAttachments>(properties, "Attachments"))
         state.attachments.push_back({state.device.index, std::move(row.get<0>()), std::nullopt,
                                      unlessZero(row.get<1>()), toTime(row.get<2>())});

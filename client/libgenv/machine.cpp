@@ -63,6 +63,10 @@ std::vector<ProcessDescription> Client::describeProcesses() {
     }
 }
 
+std::map<std::uint32_t, DeviceCondition> Client::deviceConditions() {
+    return client::toDeviceConditions(implementation_->managedObjects(client::StartsService::No));
+}
+
 Machine Client::machine() {
     const client::ManagedObjects objects = implementation_->managedObjects();
     return implementation_->onManager(ReplyTimeout::Usual, [&](client::ManagerProxy&) {

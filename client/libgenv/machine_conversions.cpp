@@ -42,6 +42,15 @@ MachineDevice toMachineDevice(const Properties& properties) {
     return device;
 }
 
+// An earlier version of the service does not say which devices are free.
+DeviceCondition toDeviceCondition(const Properties& properties) {
+    const bool isIdle = property<BusAttachments>(properties, "Attachments").empty() &&
+                        property<std::string>(properties, "Health") == "ok" &&
+                        detail<std::string>(properties, "ReservedFor").value_or("").empty();
+    return {detail<bool>(properties, "Free").value_or(isIdle),
+            detail<std::uint64_t>(properties, "UnaccountedMemory").value_or(0)};
+}
+
 MachineEnvironment toMachineEnvironment(const Properties& properties) {
     MachineEnvironment environment;
     environment.environment = toEnvironment(properties);
@@ -91,6 +100,17 @@ toProcessDescriptions(const std::vector<ComputeProcess>& processes) {
         descriptions.push_back(std::move(description));
     }
     return descriptions;
+}
+
+std::map<std::uint32_t, DeviceCondition> toDeviceConditions(const ManagedObjects& objects) {
+    std::map<std::uint32_t, DeviceCondition> conditions;
+    for (const auto& [path, interfaces] : objects) {
+        const auto device = interfaces.find(DeviceProxy::INTERFACE_NAME);
+        if (device != interfaces.end())
+            conditions.emplace(property<std::uint32_t>(device->second, "Index"),
+                               toDeviceCondition(device->second));
+    }
+    return conditions;
 }
 
 Machine toMachine(const ManagedObjects& objects, const Properties& manager) {

@@ -8,6 +8,7 @@
 #include <sdbus-c++/sdbus-c++.h>
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace genv::client {
@@ -22,6 +23,9 @@ std::vector<Reading> toReadings(const BusReadings& readings);
 std::vector<ProcessDescription> toProcessDescriptions(const std::vector<Properties>& processes);
 /// Converts the reply of ListProcesses, for a service that cannot describe processes.
 std::vector<ProcessDescription> toProcessDescriptions(const std::vector<ComputeProcess>& processes);
+
+/// Returns the condition of each device, by index. Throws sdbus::Error as toMachine() does.
+std::map<std::uint32_t, DeviceCondition> toDeviceConditions(const ManagedObjects& objects);
 
 /// Returns every device and environment among all objects, with the manager's own properties.
 /// Properties that an earlier version of the service does not have are left unset. Throws

@@ -2,6 +2,7 @@
 // The methods of Client that read the state and the history of the service.
 #include "client/libgenv/client_implementation.hpp"
 #include "client/libgenv/conversions.hpp"
+#include "client/libgenv/dictionary.hpp"
 #include "client/libgenv/option_values.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "genv/client.hpp"
@@ -72,8 +73,8 @@ std::vector<Device> Client::devices() {
     return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
         std::vector<Device> devices;
         for (auto& row : manager.ListDevices())
-            devices.push_back(
-                {row.get<0>(), std::move(row.get<1>()), std::move(row.get<2>()), row.get<3>()});
+            devices.push_back({row.get<0>(), std::move(row.get<1>()), std::move(row.get<2>()),
+                               client::unlessLargest(row.get<3>()).value_or(0)});
         return devices;
     });
 }

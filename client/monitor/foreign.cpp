@@ -67,11 +67,13 @@ std::uint64_t confine(ServiceState& state) {
                   [](const Environment& environment) { return environment.id; }) +
         keepFirst(state.processes, maxProcesses,
                   [](const ComputeProcess& process) { return process.pid; });
-    std::erase_if(state.refusedOpens, [&](const auto& refused) {
+    const auto isOmitted = [&](const auto& entry) {
         return std::ranges::none_of(state.overview.devices, [&](const DeviceState& device) {
-            return device.device.index == refused.first;
+            return device.device.index == entry.first;
         });
-    });
+    };
+    std::erase_if(state.refusedOpens, isOmitted);
+    std::erase_if(state.conditions, isOmitted);
     std::size_t uses = 0;
     for (ComputeProcess& process : state.processes) {
         if (process.environment)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "genv/isolation.hpp"
+#include "genv/machine.hpp"
 #include "genv/types.hpp"
 
 #include <array>
@@ -22,6 +23,7 @@ namespace genv::monitor {
 /// the service.
 struct ServiceState {
     Overview overview;
+    std::map<std::uint32_t, DeviceCondition> conditions; ///< by device
     std::map<std::uint32_t, std::uint64_t> refusedOpens; ///< by device, if the service counts them
     IsolationState isolation;
     std::vector<ComputeProcess> processes;

@@ -30,8 +30,8 @@ double sizeOf(const Value& container) {
 
 class Collector {
   public:
-    Collector(const ServiceState& state, bool isService, Time now, std::vector<MetricFamily>& all)
-        : state_(state), isService_(isService), now_(now), all_(all) {
+    Collector(const ServiceState& state, Time now, std::vector<MetricFamily>& all)
+        : state_(state), now_(now), all_(all) {
         for (const Environment& environment : state_.overview.environments)
             owners_.emplace(environment.id, environment.user);
         for (const ComputeProcess& process : state_.processes) {
@@ -44,6 +44,7 @@ class Collector {
     void identities() const;
     void health() const;
     void claims() const;
+    void conditions() const;
     void availableMemory() const;
     void totals() const;
     void environments() const;
@@ -64,7 +65,6 @@ class Collector {
     }
 
     const ServiceState& state_;
-    bool isService_; ///< from a service, which knows the total memory of each device
     Time now_;
     std::vector<MetricFamily>& all_;
     std::map<std::string, std::string> owners_; ///< user names, by environment
@@ -85,9 +85,9 @@ void Collector::readings() const {
                    metric.add(std::move(labels), device.usedMemoryBytes);
                });
     eachDevice("genv_device_memory_total_bytes", "Memory in total",
-               [isService = isService_](Metric& metric, Labels labels, const DeviceState& device) {
+               [](Metric& metric, Labels labels, const DeviceState& device) {
                    const double total = static_cast<double>(device.device.totalMemoryBytes);
-                   if (isService || total > 0)
+                   if (total > 0) // 0: not known
                        metric.add(std::move(labels), total);
                });
     eachDevice("genv_device_power_watts", "Power drawn",
@@ -139,10 +139,25 @@ void Collector::claims() const {
                });
 }
 
+void Collector::conditions() const {
+    Metric free(all_, "genv_device_free",
+                "1 if no environment holds the device, nothing outside genv uses it, its health is "
+                "ok and it is not reserved, else 0");
+    for (const auto& [index, condition] : state_.conditions)
+        free.add({{"index", std::to_string(index)}}, condition.isFree ? 1 : 0);
+    Metric unaccounted(all_, "genv_device_memory_unaccounted_bytes",
+                       "Used memory that no process accounts for");
+    for (const auto& [index, condition] : state_.conditions)
+        unaccounted.add({{"index", std::to_string(index)}},
+                        static_cast<double>(condition.unaccountedMemoryBytes));
+}
+
 void Collector::availableMemory() const {
     eachDevice("genv_device_memory_available_bytes", "Memory that no environment holds",
                [](Metric& metric, Labels labels, const DeviceState& device) {
-                   metric.add(std::move(labels), static_cast<double>(device.availableMemoryBytes));
+                   if (device.device.totalMemoryBytes > 0)
+                       metric.add(std::move(labels),
+                                  static_cast<double>(device.availableMemoryBytes));
                });
 }
 
@@ -263,7 +278,7 @@ void collectState(std::vector<MetricFamily>& all, const Sample& sample, Time now
                   const Selection& selection) {
     if (!sample.state)
         return;
-    const Collector collector(*sample.state, sample.isUp, now, all);
+    const Collector collector(*sample.state, now, all);
     collector.readings();
     collector.identities();
     if (sample.isUp)
@@ -271,8 +286,10 @@ void collectState(std::vector<MetricFamily>& all, const Sample& sample, Time now
     if (!sample.isUp && sample.machine != Machine::WithOldGenv)
         return;
     collector.claims();
-    if (sample.isUp)
+    if (sample.isUp) {
+        collector.conditions();
         collector.availableMemory();
+    }
     collector.totals();
     collector.environments();
     if (sample.isUp) {

@@ -100,6 +100,7 @@ ServiceState Watch::ask(Client& client) {
     OverviewWithRefusals seen = client.overviewWithRefusals();
     state.overview = std::move(seen.overview);
     state.refusedOpens = std::move(seen.refusedOpens);
+    state.conditions = client.deviceConditions();
     state.isolation = client.isolation();
     state.queue = client.queue();
     state.processes = client.processes();

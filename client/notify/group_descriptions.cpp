@@ -92,6 +92,15 @@ Part describeOccupied(const Group& group) {
     const std::string gpus = core::nameGpus(indices);
     const auto pids = group.pids();
     const Details details(group.last.notice);
+    if (pids.empty() && details.has("unaccounted-memory"))
+        return {Urgency::Low,
+                "device",
+                fmt::format("{} {} in use", gpus, indices.size() == 1 ? "is" : "are"),
+                fmt::format("{} on GPU {}",
+                            core::describeUnaccounted({details.number("unaccounted-memory")}),
+                            details.number("device")),
+                {},
+                std::nullopt};
     const std::string owner =
         pids.size() == 1 && details.has("owner")
             ? " of " + userName(static_cast<std::uint32_t>(details.number("owner")))

@@ -28,6 +28,7 @@ void addNode(Frame& frame, Places& places, const ClusterNode& node) {
         gpu.model = node.gres.models[i];
         if (!node.trouble.empty())
             gpu.health = node.trouble;
+        gpu.isFree = node.trouble.empty();
         places[{node.name, i}] = frame.gpus.size();
         frame.gpus.push_back(std::move(gpu));
     }
@@ -46,6 +47,7 @@ void addHolder(Frame& frame, const Places& places, const ClusterJob& job, const 
     holder.user = job.user;
     holder.uid = job.uid;
     holder.since = job.begins.value_or(job.submitted);
+    frame.gpus[place->second].isFree = false;
     frame.gpus[place->second].holders.push_back(std::move(holder));
 }
 

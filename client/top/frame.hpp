@@ -48,6 +48,8 @@ struct Gpu {
     std::string health = "ok";
     std::optional<std::string> reservedFor;
     std::optional<std::string> lockHolder;
+    bool isFree = false;                ///< as the service or Slurm says
+    std::uint64_t unaccountedBytes = 0; ///< used memory that no process accounts for
     std::optional<std::uint64_t> totalMemoryBytes;
     std::optional<std::uint64_t> usedMemoryBytes;
     std::optional<std::uint32_t> utilizationPercent;

@@ -2,6 +2,7 @@
 #include "client/top/gpu_rows.hpp"
 
 #include "client/top/bars.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -94,11 +95,14 @@ GpuTable::GpuTable(const Frame& frame, const View& view, const Choice& choice, s
             return holder == nullptr ? 6
                                      : safeCells(holder->user) + (gpu.holders.size() > 1 ? 3 : 0);
         }));
-    const std::size_t environment =
-        std::min<std::size_t>(32, widest(gpus, 12, [&](const Gpu& gpu) {
-                                  const Holder* holder = firstHolder(frame, gpu);
-                                  return holder == nullptr ? 12 : safeCells(holderText(*holder));
-                              }));
+    const std::size_t environment = std::min<std::size_t>(
+        32, widest(gpus, 12, [&](const Gpu& gpu) {
+            if (const Holder* holder = firstHolder(frame, gpu))
+                return safeCells(holderText(*holder));
+            return gpu.unaccountedBytes > 0
+                       ? cells(core::describeUnaccounted({gpu.unaccountedBytes}))
+                       : 12;
+        }));
     const bool isMeasured =
         std::ranges::any_of(gpus, [](const Gpu* gpu) { return gpu->totalMemoryBytes.has_value(); });
     const bool hasPower =
@@ -217,9 +221,14 @@ Line GpuTable::environment(const Gpu& gpu, const Column& column) const {
     }
     if (outsiderOn(frame_, gpu) != nullptr)
         return textCell(column, "outside genv", style::warning, charset_);
+    if (gpu.unaccountedBytes > 0) {
+        const std::string text = core::describeUnaccounted({gpu.unaccountedBytes});
+        return textCell(column, cellsOf(text, charset_) <= column.width ? text : "no process",
+                        style::warning, charset_); // details have the rest
+    }
     if (gpu.reservedFor)
         return textCell(column, "for " + safe(*gpu.reservedFor, charset_), style::dim, charset_);
-    return textCell(column, gpu.health == "ok" ? "free" : "", style::good, charset_);
+    return textCell(column, gpu.isFree ? "free" : "", style::good, charset_);
 }
 
 // What is wrong with a GPU matters more than when it is given back.

@@ -31,6 +31,7 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
 // What the GPUs that are shown do together.
 struct Totals {
     std::size_t gpus = 0;
+    std::size_t free = 0;
     std::size_t held = 0;
     std::size_t outside = 0;
     std::size_t unwell = 0;
@@ -46,10 +47,13 @@ Totals totalsOf(const Frame& frame) {
     for (const Gpu& gpu : frame.gpus) {
         ++totals.gpus;
         totals.held += gpu.holders.empty() ? 0U : 1U;
-        totals.outside += gpu.holders.empty() && outsiderOn(frame, gpu) != nullptr ? 1U : 0U;
+        totals.free += gpu.isFree ? 1U : 0U;
+        totals.outside += gpu.holders.empty() && isUsedOutside(frame, gpu) ? 1U : 0U;
         totals.unwell += gpu.health == "ok" ? 0U : 1U;
-        totals.usedBytes += gpu.usedMemoryBytes.value_or(0);
-        totals.totalBytes += gpu.totalMemoryBytes.value_or(0);
+        if (gpu.usedMemoryBytes && gpu.totalMemoryBytes) { // else the part would be wrong
+            totals.usedBytes += *gpu.usedMemoryBytes;
+            totals.totalBytes += *gpu.totalMemoryBytes;
+        }
         totals.milliwatts += gpu.powerMilliwatts.value_or(0);
         totals.percent += gpu.utilizationPercent.value_or(0);
         totals.measured += gpu.utilizationPercent ? 1U : 0U;
@@ -107,9 +111,8 @@ Line totalsLine(const Frame& frame, const Choice& choice, std::size_t width) {
     constexpr std::uint64_t milli = 1000;
     const Totals totals = totalsOf(frame);
     std::vector<Span> pieces{{counted(totals.gpus, "GPU", "GPUs"), style::bold}};
-    const std::size_t used = totals.held + totals.outside;
-    pieces.push_back({fmt::format("{} free", totals.gpus - used),
-                      totals.gpus > used ? style::good : style::warning});
+    pieces.push_back(
+        {fmt::format("{} free", totals.free), totals.free > 0 ? style::good : style::warning});
     pieces.push_back({fmt::format("{} held", totals.held), style::plain});
     if (totals.outside > 0)
         pieces.push_back({fmt::format("{} outside genv", totals.outside), style::warning});

@@ -89,6 +89,9 @@ std::vector<Line> gpuDetails(const Frame& frame, const Gpu& gpu, Charset charset
     facts.add("Health", gpu.health, gpu.health == "ok" ? style::good : style::bad);
     if (gpu.totalMemoryBytes)
         facts.add("Memory", usedOf(gpu.usedMemoryBytes, *gpu.totalMemoryBytes));
+    if (gpu.unaccountedBytes > 0)
+        facts.add("Outside genv", core::describeUnaccounted({gpu.unaccountedBytes}),
+                  style::warning);
     facts.addKnown("Utilization", gpu.utilizationPercent, "{}%");
     facts.addKnown("Temperature", gpu.temperatureCelsius, "{} degrees Celsius");
     if (gpu.powerMilliwatts)

@@ -56,7 +56,8 @@ Gpu gpuOf(const MachineDevice& device, const ById& environments) {
     gpu.health = state.health;
     gpu.reservedFor = device.reservedFor;
     gpu.lockHolder = state.lockHolder;
-    gpu.totalMemoryBytes = state.device.totalMemoryBytes;
+    if (state.device.totalMemoryBytes > 0)
+        gpu.totalMemoryBytes = state.device.totalMemoryBytes;
     gpu.usedMemoryBytes = state.usedMemoryBytes;
     gpu.utilizationPercent = state.utilizationPercent;
     gpu.temperatureCelsius = state.temperatureCelsius;
@@ -148,6 +149,11 @@ Frame frameOf(const ServiceView& view, const HistoryStore& history, const Observ
     frame.isEmpty = false;
     for (const MachineDevice& device : view.machine.devices) {
         frame.gpus.push_back(gpuOf(device, environments));
+        if (const auto condition = view.conditions.find(device.state.device.index);
+            condition != view.conditions.end()) {
+            frame.gpus.back().isFree = condition->second.isFree;
+            frame.gpus.back().unaccountedBytes = condition->second.unaccountedMemoryBytes;
+        }
         frame.gpus.back().history = history.of(device.state.device.index, now);
     }
     for (const ProcessDescription& description : view.processes)

@@ -21,6 +21,7 @@ void ServiceReader::readMachine() {
         observer_.uid = client.uid();
     isKnown_ = true;
     view_.machine = client.machine();
+    view_.conditions = client.deviceConditions();
     for (const MachineDevice& device : view_.machine.devices) {
         const DeviceState& state = device.state;
         if (state.sampledAt && state.utilizationPercent)

@@ -173,6 +173,10 @@ const Process* outsiderOn(const Frame& frame, const Gpu& gpu) {
     return found == frame.processes.end() ? nullptr : &*found;
 }
 
+bool isUsedOutside(const Frame& frame, const Gpu& gpu) {
+    return gpu.unaccountedBytes > 0 || outsiderOn(frame, gpu) != nullptr;
+}
+
 const Holder* firstHolder(const Frame& frame, const Gpu& gpu) {
     if (gpu.holders.empty())
         return nullptr;

@@ -31,6 +31,8 @@ Item itemOf(const Waiter& waiter);
 
 /// A process on this GPU that belongs to no environment; null: there is none.
 const Process* outsiderOn(const Frame& frame, const Gpu& gpu);
+/// Returns whether such a process, or memory that no process accounts for, is on this GPU.
+bool isUsedOutside(const Frame& frame, const Gpu& gpu);
 
 /// The holder that stands in a GPU's row: one's own before others, and the oldest of these; null:
 /// nobody holds it.

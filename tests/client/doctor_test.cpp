@@ -63,6 +63,10 @@ TEST(Doctor, NamesGpusThatAreNotWellOrNotSeen) {
     EXPECT_EQ(judgeDriver(facts).found, "GPU 1: xid-79");
     EXPECT_EQ(verdictOn(facts), Problem);
     facts = wellMachine();
+    facts.unaccounted = "GPU 0: 37 GiB in use by no process";
+    EXPECT_EQ(judgeDriver(facts).found, "GPU 0: 37 GiB in use by no process");
+    EXPECT_EQ(verdictOn(facts), Warning);
+    facts = wellMachine();
     facts.devices = 0;
     EXPECT_EQ(verdictOn(facts), Problem);
 }

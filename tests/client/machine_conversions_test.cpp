@@ -51,6 +51,30 @@ ManagedObjects objectsOf(const Properties& device, const Properties& environment
              {{EnvironmentProxy::INTERFACE_NAME, environmentOfEarlierVersion("9", 1)}}}};
 }
 
+TEST(MachineConversions, ReadWhichDevicesAreFree) {
+    const auto conditionOf = [](const Properties& device) {
+        return toDeviceConditions(objectsOf(device, environmentOfEarlierVersion("1", 1))).at(10);
+    };
+    const Properties earlier = deviceOfEarlierVersion(10);
+    EXPECT_TRUE(conditionOf(earlier).isFree) << "as far as an earlier service says";
+    EXPECT_FALSE(conditionOf(changed(earlier, "Health", Value(std::string("lost")))).isFree);
+    EXPECT_FALSE(conditionOf(changed(earlier, "ReservedFor", Value(std::string("slurm")))).isFree);
+    EXPECT_FALSE(
+        conditionOf(changed(earlier, "Attachments", Value(BusAttachments{{"7", 0, 6}}))).isFree);
+    Properties device = changed(earlier, "Free", Value(false));
+    device = changed(device, "UnaccountedMemory", Value(std::uint64_t{37}));
+    EXPECT_FALSE(conditionOf(device).isFree);
+    EXPECT_EQ(conditionOf(device).unaccountedMemoryBytes, 37U);
+}
+
+TEST(MachineConversions, ReadUnknownMemoryAsNone) {
+    Properties device = changed(deviceOfEarlierVersion(10), "TotalMemory", Value(unknown64));
+    device = changed(device, "AvailableMemory", Value(unknown64));
+    const DeviceState state = toDeviceState(device);
+    EXPECT_EQ(state.device.totalMemoryBytes, 0U);
+    EXPECT_EQ(state.availableMemoryBytes, 0U);
+}
+
 TEST(MachineConversions, ReadTheWholeMachine) {
     Properties device = deviceOfEarlierVersion(10);
     device = changed(device, "PCIAddress", Value(std::string("0000:65:00.0")));

@@ -78,6 +78,32 @@ class MachineTables : public testing::Test {
     ListingOptions options;
 };
 
+TEST_F(MachineTables, SayWhichMemoryNoProcessAccountsForAndWhatIsFree) {
+    devices.details = deviceDetails(overview, processes, userOf);
+    devices.details->conditions = {{0, {false, 0}}, {1, {false, 37 * gibibyte}}, {8, {true, 0}}};
+    std::string all;
+    for (const std::string& line : lines(deviceTable(devices, options), 200))
+        all += line + "\n";
+    EXPECT_NE(all.find("37 GiB in use by no process"), std::string::npos) << all;
+    const Json json = devicesJson(devices, {});
+    EXPECT_EQ(json[1]["free"], false);
+    EXPECT_EQ(json[1]["unaccounted_memory"], 37 * gibibyte);
+    EXPECT_EQ(json[2]["free"], true);
+}
+
+TEST_F(MachineTables, ShowAnUnknownTotalAsUnknown) {
+    devices.held.clear();
+    overview.devices.clear();
+    add({0, "GPU-0", "NVIDIA GB10", 0}, {}, 5, 40);
+    add({1, "GPU-1", "NVIDIA GB10", 128 * gibibyte}, {}, 5, 40);
+    const auto rows = deviceLines(200);
+    EXPECT_NE(rows.at(1).find("-/- GiB"), std::string::npos) << rows.at(1);
+    EXPECT_NE(rows.at(2).find("-/128.0 GiB"), std::string::npos) << rows.at(2);
+    const Json json = devicesJson(devices, {});
+    EXPECT_EQ(json[0]["total_memory"], nullptr);
+    EXPECT_EQ(json[0]["used_memory"], nullptr);
+}
+
 TEST_F(MachineTables, SayWhoHoldsWhatAndHowBusyItIs) {
     options.timestamp = true;
     const auto wide = deviceLines(200);

@@ -65,6 +65,29 @@ TEST(Strategy, memoryLooksAtTheLargestDevice) {
     EXPECT_EQ(chosen(Strategy::Memory, {1, {}, {}, false}, hosts), (Order{2, 1, 0, 3}));
 }
 
+TEST(Strategy, aDeviceInUseOutsideGenvIsNotFreeAndItsHostComesLast) {
+    remote::HostState used = hostWith(1, 0);
+    used.conditions[0] = {false, 4 * gib};
+    EXPECT_FALSE(used.isFree(used.devices[0]));
+    EXPECT_TRUE(used.isAvailable(used.devices[0]));
+    const HostRoom room = roomFor({1, {}, {}, false}, used);
+    EXPECT_EQ(room.free, 0);
+    EXPECT_TRUE(room.servesNow) << "with a warning";
+    for (const Strategy strategy : {Strategy::MostFree, Strategy::LeastFree, Strategy::Memory})
+        EXPECT_EQ(chosen(strategy, {1, {}, {}, false}, {used, hostWith(4, 2)}), (Order{1, 0}));
+    EXPECT_EQ(chosen(Strategy::Order, {1, {}, {}, false}, {used, hostWith(4, 2)}), (Order{0, 1}));
+    EXPECT_TRUE(roomFor({1, 12 * gib, {}, false}, used).servesNow);
+    EXPECT_FALSE(roomFor({1, 13 * gib, {}, false}, used).servesNow) << "4 of 16 GiB are in use";
+}
+
+TEST(Strategy, aLostDeviceServesNobody) {
+    remote::HostState host = hostWith(1, 0);
+    host.lost.insert(0);
+    EXPECT_FALSE(host.isFree(host.devices[0]));
+    EXPECT_FALSE(roomFor({1, {}, {}, false}, host).servesNow);
+    EXPECT_FALSE(roomFor({1, gib, {}, false}, host).servesNow);
+}
+
 TEST(Strategy, orderIsAsNamed) {
     const std::vector hosts{hostWith(1, 0), hostWith(8, 0), hostWith(4, 0)};
     EXPECT_EQ(chosen(Strategy::Order, {1, {}, {}, false}, hosts), (Order{0, 1, 2}));
@@ -74,7 +97,7 @@ TEST(Room, isOfMatchingDevicesOnly) {
     remote::HostState host = hostWith(2, 0, "NVIDIA A100-SXM4-80GB", 80 * gib);
     host.devices.push_back(deviceOf(2, "Tesla V100", 16 * gib));
     const HostRoom room = roomFor({2, {}, "a100", false}, host);
-    EXPECT_EQ(room, (HostRoom{2, 2, 160 * gib, 80 * gib, true, true}));
+    EXPECT_EQ(room, (HostRoom{2, 2, 160 * gib, 80 * gib, true, true, true}));
     EXPECT_FALSE(roomFor({3, {}, "a100", false}, host).servesEver);
     EXPECT_EQ(roomFor({1, {}, "H100", false}, host), HostRoom{});
 }
@@ -93,9 +116,9 @@ TEST(Room, forSharesIsTheMemoryThatNobodyHolds) {
     remote::HostState host = hostWith(2, 0);
     host.attachments.push_back({0, "e", {}, 10 * gib, {}});
     EXPECT_EQ(roomFor({1, 4 * gib, {}, false}, host),
-              (HostRoom{2, 2, 22 * gib, 16 * gib, true, true}));
+              (HostRoom{2, 2, 22 * gib, 16 * gib, true, true, true}));
     EXPECT_EQ(roomFor({1, 8 * gib, {}, false}, host),
-              (HostRoom{2, 1, 16 * gib, 16 * gib, true, true}));
+              (HostRoom{2, 1, 16 * gib, 16 * gib, true, true, true}));
     EXPECT_EQ(roomFor({1, {}, {}, false}, host).free, 1U)
         << "a whole device is one that nobody has any of";
     EXPECT_FALSE(roomFor({1, 17 * gib, {}, false}, host).servesEver) << "none is that large";

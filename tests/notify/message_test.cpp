@@ -182,6 +182,11 @@ TEST(Message, SaysWhichGpusOthersStillUse) {
                           {{"device", "1"}, {"uuid", "GPU-1"}, {"pid", "12"}, {"owner", "0"}})})
             .sentences.at(0),
         "Environment 58: process 12 of root still runs on GPU 1.");
+    EXPECT_EQ(messageOf({notice("device-occupied", {{"device", "1"},
+                                                    {"uuid", "GPU-1"},
+                                                    {"unaccounted-memory", "39728447488"}})})
+                  .sentences.at(0),
+              "Environment 58: 37 GiB in use by no process on GPU 1.");
 }
 
 TEST(Message, SaysWhatStaysAndHowToEndIt) {

@@ -43,6 +43,7 @@ Gpu gpuOf(std::uint32_t index) {
     }
     if (index % 4 < 2)
         gpu.holders.push_back(holderOf(index));
+    gpu.isFree = gpu.holders.empty();
     return gpu;
 }
 
@@ -86,6 +87,7 @@ Frame frameWith(std::uint32_t gpus) {
         outsider.program = "miner";
         outsider.environment.reset();
         outsider.gpus = {2};
+        frame.gpus[2].isFree = false;
         frame.processes.push_back(outsider);
     }
     frame.waiters = {

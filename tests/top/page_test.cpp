@@ -213,5 +213,23 @@ TEST(TopPageRows, LeaveOutColumnsWithoutReadings) {
     }
 }
 
+TEST(TopPage, SaysWhichMemoryNoProcessAccountsFor) {
+    Frame frame = frameWith(4);
+    frame.gpus[3].isFree = false;
+    frame.gpus[3].unaccountedBytes = 37ULL << 30U;
+    const auto lines = screenPage(frame, Choice{}, {24, 250});
+    EXPECT_TRUE(shows(lines, "0 free")) << joined(lines);
+    EXPECT_TRUE(shows(lines, "2 outside genv"));
+    EXPECT_TRUE(shows(lines, "37 GiB in use by no process"));
+    EXPECT_TRUE(shows(screenPage(frame, Choice{}, {24, 80}), "no process"));
+}
+
+TEST(TopPage, AddsUpOnlyKnownMemory) {
+    Frame frame = frameWith(2);
+    frame.gpus[1].usedMemoryBytes.reset();
+    EXPECT_TRUE(shows(screenPage(frame, Choice{}, {24, 200}), "memory 20"));
+    EXPECT_FALSE(shows(screenPage(frame, Choice{}, {24, 200}), "160"));
+}
+
 } // namespace
 } // namespace genv::top::tests

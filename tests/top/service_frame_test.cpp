@@ -60,6 +60,24 @@ TEST(TopServiceFrame, JoinsDevicesWithTheirHolders) {
     EXPECT_FALSE(frame.isEmpty);
 }
 
+TEST(TopServiceFrame, TakesFromTheServiceWhichGpusAreFree) {
+    ServiceView view = oneGpu();
+    EXPECT_FALSE(frameOf(view, {}, alice(), moment).gpus[0].isFree);
+    view.machine.devices[0].state.attachments.clear();
+    view.conditions[0] = {false, 37ULL << 30U};
+    Frame frame = frameOf(view, {}, alice(), moment);
+    EXPECT_FALSE(frame.gpus[0].isFree) << "although nobody holds it";
+    EXPECT_EQ(frame.gpus[0].unaccountedBytes, 37ULL << 30U);
+    view.conditions[0] = {true, 0};
+    EXPECT_TRUE(frameOf(view, {}, alice(), moment).gpus[0].isFree);
+}
+
+TEST(TopServiceFrame, DoesNotInventAnUnknownTotal) {
+    ServiceView view = oneGpu();
+    view.machine.devices[0].state.device.totalMemoryBytes = 0;
+    EXPECT_EQ(frameOf(view, {}, alice(), moment).gpus[0].totalMemoryBytes, std::nullopt);
+}
+
 TEST(TopServiceFrame, KnowsTheEnvironmentOfTheShell) {
     Frame frame = frameOf(oneGpu(), {}, alice(), moment);
     ASSERT_EQ(frame.own.size(), 2);

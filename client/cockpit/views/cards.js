@@ -61,6 +61,7 @@ function holders(device, context) {
         return h("ul", {class: "holders"}, ...device.holders.map(holder => holderView(device, holder, context)));
     const outside = [...new Set(device.outsiders.map(process => process.user))].join(", ");
     const text = outside ? format(_("In use by $0, outside genv"), outside)
+        : device.unaccounted > 0 ? format(_("$0 in use by no process"), bytes(device.unaccounted))
         : device.slurm ? _("Slurm gives this GPU to its jobs") : _("Not attached");
     return h("p", {class: "nobody"}, text);
 }
@@ -116,7 +117,7 @@ function conditions(device, now) {
 function card(device, context) {
     const id = `gpu-${device.index}`;
     const health = healthText(device);
-    const memory = device.total === null || device.used === null ? _("unknown") : format(_("$0 of $1"), bytes(device.used), bytes(device.total));
+    const memory = device.total === null && device.used === null ? _("unknown") : format(_("$0 of $1"), bytes(device.used), bytes(device.total));
     return h("li", {key: device.uuid, class: `card ${health ? "fault" : device.state}`, "aria-labelledby": id},
         h("header", {}, h("h2", {id}, format(_("GPU $0"), device.index)),
             h("span", {class: `badge ${health ? "bad" : device.state}`}, health && device.state !== "lost" ? _("Fault") : STATES[device.state]())),

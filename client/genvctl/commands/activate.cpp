@@ -182,7 +182,7 @@ void activate(Context& context, const ActivateArguments& arguments) {
     if (arguments.nvmlFilter)
         filter = nvmlFilterVariable();
 
-    context.client().listenForNotices(geteuid());
+    context.client().listenForNotices(context.uid());
     const bool joins = arguments.id && exists(context, *arguments.id);
     const std::string id = joins ? join(context, *arguments.id, shell.pid)
                                  : start(context, arguments, shell.pid, parent);

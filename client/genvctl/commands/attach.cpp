@@ -80,7 +80,7 @@ void attach(Context& context, const AttachArguments& arguments) {
             reportDevices(context, id, context.client().environment(id).devices);
             return;
         }
-        context.client().listenForNotices(geteuid());
+        context.client().listenForNotices(context.uid());
         AttachOptions request;
         request.setCount(arguments.count)
             .setIndices(arguments.devices.indices)

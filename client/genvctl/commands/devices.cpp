@@ -71,7 +71,10 @@ void explainEmptyTable(const Context& context) {
 // Reads the extra columns. Requests the processes first, so that the readings are equally recent.
 DeviceDetails readDetails(Context& context) {
     const auto processes = processesOrNote(context.client());
-    return deviceDetails(context.client().overview(), processes, userNames(context));
+    DeviceDetails details =
+        deviceDetails(context.client().overview(), processes, userNames(context));
+    details.conditions = context.client().deviceConditions();
+    return details;
 }
 
 void printDevices(Context& context, const ListingOptions& options) {
@@ -103,7 +106,9 @@ std::string deviceCell(const HeldDevice& held, const std::string& name) {
     if (name == "index")
         return std::to_string(held.device.index);
     if (name == "total_memory")
-        return core::formatMebibytes({held.device.totalMemoryBytes});
+        return held.device.totalMemoryBytes == 0
+                   ? "unknown"
+                   : core::formatMebibytes({held.device.totalMemoryBytes});
     std::vector<std::string> words;
     for (const Attachment& attachment : held.attachments)
         words.push_back(name == "eids" ? attachment.environment : attachmentCell(attachment));
@@ -193,10 +198,13 @@ void addAdministrativeAttach(CLI::App& devices, Context& context) {
                                               .setIndices(arguments->indices)
                                               .setExact(arguments->exact)
                                               .setOverSubscribe(arguments->overSubscribe);
+            const std::uint32_t owner = context.client().environment(arguments->id).uid;
+            context.client().listenForNotices(owner);
             const auto attached = context.authorised(
                 [&](Client& client) { return client.attach(arguments->id, request); });
             if (!arguments->quiet)
                 printIndices(context, attached);
+            context.warnOfNotices(arguments->id);
         };
     });
 }

@@ -68,6 +68,8 @@ class SystemBus {
     /// Throws CallFailed.
     [[nodiscard]] std::string text(const BusObject& object, const char* property) const;
     [[nodiscard]] std::int32_t number(const BusObject& object, const char* property) const;
+    /// Returns 0 if the object lacks the property. Throws CallFailed for other failures.
+    [[nodiscard]] std::uint64_t amount(const BusObject& object, const char* property) const;
     [[nodiscard]] bool hasOwner(const char* name) const;
     /// Whether the bus can start a service of this name.
     [[nodiscard]] bool canStart(const char* name) const;

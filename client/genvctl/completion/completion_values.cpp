@@ -45,7 +45,9 @@ struct DeviceRow {
     std::uint32_t index = 0;
     std::string uuid;
     std::string model;
+    std::string path;
     std::vector<std::string> holders;
+    bool isFree = false;
 };
 
 class Bus {
@@ -69,6 +71,16 @@ class Bus {
         if (sd_bus_call(bus_.get(), message.get(), timeoutMicroseconds, nullptr, &reply) < 0)
             return nullptr;
         return Message(reply);
+    }
+
+    /// Returns whether a device without holders is free, unless an earlier version of the service
+    /// does not say so.
+    [[nodiscard]] bool isFree(const std::string& path) const {
+        int free = 0;
+        return !bus_ ||
+               sd_bus_get_property_trivial(bus_.get(), dbus::contract::busName, path.c_str(),
+                                           "dev.genv.Device", "Free", nullptr, 'b', &free) < 0 ||
+               free != 0;
     }
 
   private:
@@ -118,8 +130,11 @@ std::vector<DeviceRow> devices(const Bus& bus) {
         DeviceRow row;
         const char* uuid = "";
         const char* model = "";
+        const char* path = "";
         sd_bus_message_read(reply.get(), "uss", &row.index, &uuid, &model);
-        sd_bus_message_skip(reply.get(), "to");
+        sd_bus_message_skip(reply.get(), "t");
+        sd_bus_message_read(reply.get(), "o", &path);
+        row.path = path;
         row.uuid = uuid;
         row.model = model;
         rows.push_back(std::move(row));
@@ -140,6 +155,8 @@ std::vector<DeviceRow> heldDevices(const Bus& bus) {
         if (row != rows.end())
             row->holders.emplace_back(id);
     });
+    for (DeviceRow& row : rows)
+        row.isFree = row.holders.empty() && bus.isFree(row.path);
     return rows;
 }
 
@@ -174,8 +191,10 @@ std::vector<Candidate> deviceNames(const Bus& bus, ValueKind kind) {
             own && std::find(row.holders.begin(), row.holders.end(), *own) != row.holders.end();
         if (kind == ValueKind::AttachedDevice && !isOwn)
             continue;
-        const std::string holders =
-            row.holders.empty() ? "free" : fmt::format("held by {}", fmt::join(row.holders, ", "));
+        const std::string holders = row.isFree ? "free"
+                                    : row.holders.empty()
+                                        ? "in use outside genv or unavailable"
+                                        : fmt::format("held by {}", fmt::join(row.holders, ", "));
         found.push_back({kind == ValueKind::DeviceUuid ? row.uuid : std::to_string(row.index),
                          fmt::format("{}, {}", row.model, holders)});
     }
@@ -186,7 +205,7 @@ std::vector<Candidate> deviceCounts(const Bus& bus) {
     const std::size_t free = [&] {
         const auto rows = heldDevices(bus);
         return static_cast<std::size_t>(std::count_if(
-            rows.begin(), rows.end(), [](const DeviceRow& row) { return row.holders.empty(); }));
+            rows.begin(), rows.end(), [](const DeviceRow& row) { return row.isFree; }));
     }();
     std::vector<Candidate> found;
     for (std::size_t count = 1; count <= free; ++count)

@@ -8,11 +8,13 @@
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "client/remote/fleet/old_genv.hpp"
+#include "core/sentences.hpp"
 #include "core/user_database.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 #include <utility>
 
@@ -20,15 +22,25 @@ namespace genv::ctl {
 
 namespace {
 
-// Describes the process that still uses an attached device: "process 12 of bob".
-std::string occupantOf(const Notice& notice) {
+std::uint64_t amountIn(const std::string& text) {
+    std::uint64_t amount = 0;
+    std::from_chars(text.data(), text.data() + text.size(), amount);
+    return amount;
+}
+
+// Describes what still uses an attached device: "process 12 of bob still uses it". Users of another
+// machine have no names here.
+std::string occupantOf(const Notice& notice, bool isHere) {
     const auto pid = notice.details.find("pid");
+    if (const auto memory = notice.details.find("unaccounted-memory");
+        memory != notice.details.end() && pid == notice.details.end())
+        return fmt::format("it has {}", core::describeUnaccounted({amountIn(memory->second)}));
     const auto owner = notice.details.find("owner");
     const auto uid = owner != notice.details.end() ? parseNumber(owner->second) : std::nullopt;
     if (pid == notice.details.end() || !uid)
-        return "a process outside its environments"; // sent by an earlier version of the service
-    const auto person = core::shownUser(*uid);
-    return fmt::format("process {} of {}", shown(pid->second),
+        return "a process outside its environments still uses it"; // from an earlier service
+    const auto person = isHere ? core::shownUser(*uid) : std::nullopt;
+    return fmt::format("process {} of {} still uses it", shown(pid->second),
                        person ? shown(person->name) : fmt::format("uid {}", *uid));
 }
 
@@ -171,8 +183,8 @@ void Context::warnOfNotices(const std::string& environment) {
         const auto device = notice.details.find("device");
         if (notice.environment == environment && notice.kind == "device-occupied" &&
             device != notice.details.end())
-            warn(fmt::format("GPU {} is attached, but {} still uses it", device->second,
-                             occupantOf(notice)));
+            warn(fmt::format("GPU {} is attached, but {}", device->second,
+                             occupantOf(notice, !options.host)));
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/doctor/checks.hpp"
+#include "core/sentences.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <dlfcn.h>
@@ -91,6 +92,12 @@ void askService(DriverFacts& facts) {
             ++count;
             const std::string health =
                 bus.text({dbus::contract::busName, path, "dev.genv.Device"}, "Health");
+            if (const std::uint64_t bytes = bus.amount(
+                    {dbus::contract::busName, path, "dev.genv.Device"}, "UnaccountedMemory");
+                bytes > 0)
+                facts.unaccounted +=
+                    fmt::format("{}GPU {}: {}", facts.unaccounted.empty() ? "" : ", ", index,
+                                core::describeUnaccounted({bytes}));
             if (health != "ok")
                 facts.unhealthy +=
                     fmt::format("{}GPU {}: {}", facts.unhealthy.empty() ? "" : ", ", index, health);
@@ -140,6 +147,9 @@ Finding judgeDriver(const DriverFacts& facts) {
                 "Restart the machine: the driver was upgraded while it was loaded."};
     if (!facts.unhealthy.empty())
         return {Problem, facts.unhealthy, "See \"nvidia-smi -q\"; genv offers these GPUs last."};
+    if (!facts.unaccounted.empty())
+        return {Warning, facts.unaccounted,
+                "Look for zombie processes and virtual machines. genv offers these GPUs last."};
     if (facts.devices == 0U)
         return {Problem,
                 fmt::format("NVIDIA's driver {} is loaded, but genvd sees no GPU", *facts.module),

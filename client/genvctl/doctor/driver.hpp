@@ -17,6 +17,7 @@ struct DriverFacts {
     std::string library;               ///< its version; empty if unknown
     std::optional<unsigned> devices;   ///< devices of genvd; unset if it does not report them
     std::string unhealthy;             ///< devices of genvd with a fault, such as "GPU 1: xid-79"
+    std::string unaccounted; ///< devices of genvd with memory that no process accounts for
 };
 
 /// Reads the facts of the kernel and of files. Leaves `devices` and `unhealthy` unset.

@@ -99,7 +99,7 @@ std::string startOwnEnvironment(Context& context, const OwnEnvironmentOptions& o
                                 const std::optional<std::string>& kernel) {
     if (options.nvmlFilter)
         static_cast<void>(nvmlFilterVariable()); // checked first: without it, nothing is started
-    context.client().listenForNotices(geteuid());
+    context.client().listenForNotices(context.uid());
     std::string id = start(context, options, kernel);
     context.warnOfNotices(id);
     return id;

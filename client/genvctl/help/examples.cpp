@@ -50,7 +50,7 @@ constexpr std::array examples{
     Example{"genvctl lock", "Run a benchmark alone on a shared GPU", "genv lock -- ./benchmark"},
     Example{"genvctl devices", "List all GPUs and their environments", "genvctl devices"},
     Example{"genvctl devices", "Print the indices of the free GPUs",
-            "genvctl devices --json | jq '.[] | select(.attachments == []) | .index'"},
+            "genvctl devices --json | jq '.[] | select(.free) | .index'"},
     Example{"genvctl devices ps", "List all GPUs and their environments as CSV",
             "genvctl devices ps --format csv"},
     Example{"genvctl devices query", "Print each GPU's index and environments",

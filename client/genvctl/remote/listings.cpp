@@ -72,11 +72,14 @@ Json attachmentsJson(const HostState& state, const Device& device) {
 Json stateDevicesJson(const HostState& state) {
     Json devices = Json::array();
     for (const Device& device : state.devices)
-        devices.push_back({{"index", device.index},
-                           {"uuid", device.uuid.empty() ? Json(nullptr) : Json(device.uuid)},
-                           {"model", device.model.empty() ? Json(nullptr) : Json(device.model)},
-                           {"total_memory", device.totalMemoryBytes},
-                           {"attachments", attachmentsJson(state, device)}});
+        devices.push_back(
+            {{"index", device.index},
+             {"uuid", device.uuid.empty() ? Json(nullptr) : Json(device.uuid)},
+             {"model", device.model.empty() ? Json(nullptr) : Json(device.model)},
+             {"total_memory",
+              device.totalMemoryBytes == 0 ? Json(nullptr) : Json(device.totalMemoryBytes)},
+             {"free", state.isFree(device)},
+             {"attachments", attachmentsJson(state, device)}});
     return devices;
 }
 

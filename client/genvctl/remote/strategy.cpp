@@ -30,9 +30,10 @@ bool isOfModel(const Device& device, const std::optional<std::string>& model) {
     return !model || inSmallLetters(device.model).find(inSmallLetters(*model)) != std::string::npos;
 }
 
-// Returns the memory that no attachment holds. An attachment without a share holds all memory.
+// Returns the memory that no attachment holds and that is not unaccounted for. An attachment
+// without a share holds all memory.
 std::uint64_t freeBytesOf(const Device& device, const remote::HostState& host) {
-    std::uint64_t held = 0;
+    std::uint64_t held = host.unaccountedBytes(device);
     for (const Attachment& attachment : host.attachments) {
         if (attachment.device == device.index)
             held += std::min(attachment.shareBytes.value_or(device.totalMemoryBytes),
@@ -41,27 +42,34 @@ std::uint64_t freeBytesOf(const Device& device, const remote::HostState& host) {
     return device.totalMemoryBytes - std::min(held, device.totalMemoryBytes);
 }
 
-bool isFreeFor(const WantedDevices& wanted, const Device& device, const remote::HostState& host) {
-    return wanted.shareBytes ? freeBytesOf(device, host) >= *wanted.shareBytes
-                             : host.isFree(device);
+bool isAvailableFor(const WantedDevices& wanted, const Device& device,
+                    const remote::HostState& host) {
+    return wanted.shareBytes ? !host.lost.contains(device.index) &&
+                                   freeBytesOf(device, host) >= *wanted.shareBytes
+                             : host.isAvailable(device);
 }
 
 HostRoom roomAmong(const WantedDevices& wanted, const remote::HostState& host, bool instances) {
     HostRoom room;
+    std::size_t available = 0;
     for (const Device& device : host.devices) {
         if (core::isInstanceUuid(device.uuid) != instances || !isOfModel(device, wanted.model) ||
             device.totalMemoryBytes < wanted.shareBytes.value_or(0))
             continue;
         ++room.matching;
-        if (!isFreeFor(wanted, device, host))
+        if (!isAvailableFor(wanted, device, host))
             continue;
+        ++available;
+        if (!wanted.shareBytes && !host.isFree(device))
+            continue; // the host gives it last, with a warning
         ++room.free;
         const std::uint64_t bytes = freeBytesOf(device, host);
         room.freeBytes += bytes;
         room.maxFreeBytesOnOne = std::max(room.maxFreeBytesOnOne, bytes);
     }
     room.servesEver = room.matching >= wanted.count;
-    room.servesNow = (wanted.overSubscribe ? room.matching : room.free) >= wanted.count;
+    room.hasFree = (wanted.overSubscribe ? room.matching : room.free) >= wanted.count;
+    room.servesNow = (wanted.overSubscribe ? room.matching : available) >= wanted.count;
     return room;
 }
 
@@ -105,8 +113,14 @@ HostRoom roomFor(const WantedDevices& wanted, const remote::HostState& host) {
 std::vector<std::size_t> inOrder(Strategy strategy, const std::vector<HostRoom>& rooms) {
     std::vector<std::size_t> order(rooms.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
+    // A host that would give a device in use outside genv comes last, unless the user chose the
+    // order.
+    const auto rank = [&](const HostRoom& room) {
+        const bool isGood = strategy == Strategy::Order || room.hasFree || !room.servesNow;
+        return std::pair(isGood, worthOf(strategy, room));
+    };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
-        return worthOf(strategy, rooms[one]) > worthOf(strategy, rooms[other]);
+        return rank(rooms[one]) > rank(rooms[other]);
     });
     return order;
 }

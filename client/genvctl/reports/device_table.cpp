@@ -2,6 +2,7 @@
 #include "client/genvctl/reports/device_table.hpp"
 
 #include "client/genvctl/terminal/text.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -39,6 +40,10 @@ std::vector<OutsideUse> outsideUses(const DeviceDetails& details, std::uint32_t 
     return found == details.outside.end() ? std::vector<OutsideUse>{} : found->second;
 }
 
+std::optional<std::uint64_t> knownBytes(const Device& device) {
+    return device.totalMemoryBytes == 0 ? std::nullopt : std::optional(device.totalMemoryBytes);
+}
+
 std::string percentText(std::optional<std::uint32_t> percent) {
     return percent ? fmt::format("{}%", *percent) : unknown;
 }
@@ -47,17 +52,27 @@ std::string temperatureText(std::optional<std::int32_t> celsius) {
     return celsius ? fmt::format("{}°C", *celsius) : unknown;
 }
 
+std::uint64_t unaccountedBytes(const DeviceDetails& details, std::uint32_t index) {
+    const auto found = details.conditions.find(index);
+    return found == details.conditions.end() ? 0 : found->second.unaccountedMemoryBytes;
+}
+
 // Lists each user once.
 std::string outsideText(const DeviceDetails& details, std::uint32_t index) {
     if (!details.driverAnswers)
         return unknown;
+    const std::uint64_t unaccounted = unaccountedBytes(details, index);
     std::vector<std::string> users;
     for (const OutsideUse& use : outsideUses(details, index)) {
         if (std::ranges::find(users, use.user) == users.end())
             users.push_back(use.user);
     }
-    return users.empty() ? std::string()
-                         : fmt::format("in use by {}, outside genv", joined(users, ", "));
+    std::vector<std::string> uses;
+    if (!users.empty())
+        uses.push_back(fmt::format("in use by {}, outside genv", joined(users, ", ")));
+    if (unaccounted > 0)
+        uses.push_back(core::describeUnaccounted({unaccounted}));
+    return joined(uses, "; ");
 }
 
 std::string userText(const std::optional<DeviceDetails>& details, const std::string& environment) {
@@ -77,7 +92,7 @@ std::vector<std::string> deviceCells(const std::optional<DeviceDetails>& details
     const DeviceState* state = stateOf(*details, device.index);
     const auto used = state != nullptr ? state->usedMemoryBytes : std::nullopt;
     return {device.model,
-            fmt::format("{}/{} GiB", memoryText(used), memoryText(device.totalMemoryBytes)),
+            fmt::format("{}/{} GiB", memoryText(used), memoryText(knownBytes(device))),
             percentText(state != nullptr ? state->utilizationPercent : std::nullopt),
             temperatureText(state != nullptr ? state->temperatureCelsius : std::nullopt),
             outsideText(*details, device.index)};
@@ -85,7 +100,10 @@ std::vector<std::string> deviceCells(const std::optional<DeviceDetails>& details
 
 bool isUsedOutside(const DeviceList& devices) {
     return devices.details &&
-           (!devices.details->outside.empty() || !devices.details->driverAnswers);
+           (!devices.details->outside.empty() || !devices.details->driverAnswers ||
+            std::ranges::any_of(devices.details->conditions, [](const auto& entry) {
+                return entry.second.unaccountedMemoryBytes > 0;
+            }));
 }
 
 // Adds the rows of one device.
@@ -220,22 +238,29 @@ Json devicesJson(const DeviceList& devices,
     for (const HeldDevice& held : devices.held) {
         const Device& device = held.device;
         const auto reserved = reservations.find(device.index);
+        const auto condition = details.conditions.find(device.index);
         const auto found = details.states.find(device.index);
         const DeviceState state = found == details.states.end() ? DeviceState{} : found->second;
-        all.push_back({{"index", device.index},
-                       {"uuid", device.uuid},
-                       {"model", device.model},
-                       {"total_memory", device.totalMemoryBytes},
-                       {"reserved_for",
-                        reserved == reservations.end() ? Json(nullptr) : Json(reserved->second)},
-                       {"health", state.health.empty() ? Json(nullptr) : Json(state.health)},
-                       {"used_memory", orNull(state.usedMemoryBytes)},
-                       {"utilization", orNull(state.utilizationPercent)},
-                       {"temperature", orNull(state.temperatureCelsius)},
-                       {"power_milliwatts", orNull(state.powerMilliwatts)},
-                       {"sampled_at", state.sampledAt ? toJson(*state.sampledAt) : Json(nullptr)},
-                       {"outside", outsideJson(details, device.index)},
-                       {"attachments", attachmentsJson(held, devices.holders, details)}});
+        all.push_back(
+            {{"index", device.index},
+             {"uuid", device.uuid},
+             {"model", device.model},
+             {"total_memory", orNull(knownBytes(device))},
+             {"free", condition == details.conditions.end() ? Json(nullptr)
+                                                            : Json(condition->second.isFree)},
+             {"unaccounted_memory", condition == details.conditions.end()
+                                        ? Json(nullptr)
+                                        : Json(condition->second.unaccountedMemoryBytes)},
+             {"reserved_for",
+              reserved == reservations.end() ? Json(nullptr) : Json(reserved->second)},
+             {"health", state.health.empty() ? Json(nullptr) : Json(state.health)},
+             {"used_memory", orNull(state.usedMemoryBytes)},
+             {"utilization", orNull(state.utilizationPercent)},
+             {"temperature", orNull(state.temperatureCelsius)},
+             {"power_milliwatts", orNull(state.powerMilliwatts)},
+             {"sampled_at", state.sampledAt ? toJson(*state.sampledAt) : Json(nullptr)},
+             {"outside", outsideJson(details, device.index)},
+             {"attachments", attachmentsJson(held, devices.holders, details)}});
     }
     return all;
 }

@@ -6,6 +6,7 @@
 #include "client/genvctl/reports/user_names.hpp"
 #include "client/genvctl/terminal/json.hpp"
 #include "client/genvctl/terminal/table.hpp"
+#include "genv/machine.hpp"
 #include "genv/types.hpp"
 
 #include <cstdint>
@@ -53,6 +54,7 @@ struct DeviceDetails {
     std::map<std::string, Owner> owners;         ///< of environments, by id
     std::map<std::uint32_t, DeviceState> states; ///< by index
     std::map<std::uint32_t, std::vector<OutsideUse>> outside;
+    std::map<std::uint32_t, DeviceCondition> conditions; ///< by index
     bool driverAnswers = true; ///< otherwise the readings are old and the processes are unknown
 };
 

@@ -138,7 +138,8 @@ class Device:
             return datetime.strptime(self.time, TIME_FORMAT)
 
     index: int
-    total_memory: str
+    #: None if the service does not know it.
+    total_memory: Optional[str]
     attachments: List[Device.Attachment] = field(default_factory=list)
 
     @property
@@ -154,7 +155,7 @@ class Device:
     @property
     def total_bytes(self) -> int:
         """The memory of the device in bytes. Raises InvalidArgs if `total_memory` is not an amount of memory."""
-        return memory.parse(self.total_memory)
+        return memory.parse(self.total_memory or "unknown")
 
     def filter(
         self, deep: bool = True, *, eid: Optional[str] = None, eids: Optional[Collection[str]] = None

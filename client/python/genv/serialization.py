@@ -63,7 +63,7 @@ def _attachment(fields: Fields) -> Device.Attachment:
 
 def _device(fields: Fields) -> Device:
     return Device(
-        _take(fields, "index", int), _take(fields, "total_memory", str), _list(fields, "attachments", Device.Attachment)
+        _take(fields, "index", int), _optional(fields, "total_memory", str), _list(fields, "attachments", Device.Attachment)
     )
 
 

@@ -13,7 +13,7 @@ import time
 from datetime import timedelta
 from typing import Any, Callable, Optional, Tuple, Union
 
-from genv import contract
+from genv import contract, occupied
 from genv.connection import Connection
 from genv.errors import NO_REPLY, UNKNOWN_OBJECT, Error, InvalidArgs, ServiceUnavailable, Timeout
 from genv.service import Options, change, gone
@@ -81,17 +81,36 @@ def _await_bus_and_service(remaining: RemainingTime) -> None:
         time.sleep(max(0.0, _BETWEEN_BUSES if left is None else min(_BETWEEN_BUSES, left)))
 
 
-def call(
-    path: str, method: contract.Method, arguments: Callable[[], Tuple[Any, ...]], remaining: RemainingTime = NO_LIMIT
+def _change(
+    connection: Connection, path: str, method: contract.Method, arguments: Tuple[Any, ...], eid: Optional[str]
 ) -> Any:
-    """Makes a call that may wait, and repeats it after a restart of the service."""
+    attaches = method in (contract.ACTIVATE, contract.ATTACH)
+    if attaches:
+        occupied.listen(connection)
+    reply = change(connection, path, method, *arguments)
+    if attaches:
+        occupied.warn(connection, reply[0] if eid is None else eid)
+    return reply
+
+
+def call(
+    path: str,
+    method: contract.Method,
+    arguments: Callable[[], Tuple[Any, ...]],
+    remaining: RemainingTime = NO_LIMIT,
+    eid: Optional[str] = None,
+) -> Any:
+    """Makes a call that may wait, and repeats it after a restart of the service.
+
+    Warns if it attaches a GPU that something outside genv uses, to this environment or the one that the reply names.
+    """
     interrupted = False
     short_attempts = 0
     while True:
         began = time.monotonic()
         try:
             with Connection(starts_service=not interrupted) as connection:
-                return change(connection, path, method, *arguments())
+                return _change(connection, path, method, arguments(), eid)
         except ServiceUnavailable as error:
             if not interrupted and error.name != NO_REPLY:
                 raise
@@ -110,7 +129,7 @@ def call_environment(
 ) -> Any:
     """The same for an environment. Raises NoSuchEnvironment if it has ended."""
     try:
-        return call(contract.environment_path(eid), method, arguments, remaining)
+        return call(contract.environment_path(eid), method, arguments, remaining, eid)
     except Error as error:
         if error.name == UNKNOWN_OBJECT:
             raise gone(eid) from None

@@ -35,6 +35,7 @@ using Names = std::map<std::string, std::optional<std::string>>;
 HostState stateOfService(Client& client) {
     Overview overview = overviewOf(client);
     HostState state;
+    state.conditions = client.deviceConditions();
     Names names;
     for (const Environment& environment : overview.environments) {
         names[environment.id] = environment.configuration.name;
@@ -47,6 +48,8 @@ HostState stateOfService(Client& client) {
             attachment.environmentName = names[attachment.environment];
             state.attachments.push_back(std::move(attachment));
         }
+        if (device.health == "lost")
+            state.lost.insert(device.device.index);
         state.devices.push_back(std::move(device.device));
     }
     return state;
@@ -123,12 +126,24 @@ HostState readOldHostState(const Host& host, const SshBounds& bounds) {
 
 } // namespace
 
-bool HostState::isFree(const Device& device) const {
+bool HostState::isAvailable(const Device& device) const {
+    if (lost.contains(device.index))
+        return false;
     for (const Attachment& attachment : attachments) {
         if (attachment.device == device.index)
             return false;
     }
     return true;
+}
+
+bool HostState::isFree(const Device& device) const {
+    const auto condition = conditions.find(device.index);
+    return condition == conditions.end() ? isAvailable(device) : condition->second.isFree;
+}
+
+std::uint64_t HostState::unaccountedBytes(const Device& device) const {
+    const auto condition = conditions.find(device.index);
+    return condition == conditions.end() ? 0 : condition->second.unaccountedMemoryBytes;
 }
 
 HostState readHostState(const Host& host, const SshBounds& bounds) {

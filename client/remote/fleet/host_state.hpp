@@ -4,8 +4,12 @@
 #pragma once
 
 #include "client/remote/ssh/session.hpp"
+#include "genv/machine.hpp"
 #include "genv/types.hpp"
 
+#include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,8 +28,15 @@ struct HostState {
     std::vector<Attachment> attachments;
     std::vector<EnvironmentEntry> environments;
 
-    /// Whether no environment holds the device.
+    std::map<std::uint32_t, DeviceCondition> conditions; ///< by index; none with genv 1
+    std::set<std::uint32_t> lost;                        ///< the indices of lost devices
+
+    /// Whether no environment holds the device, so that a request for it is granted.
+    [[nodiscard]] bool isAvailable(const Device& device) const;
+    /// Whether the device is free as the host's service says; with genv 1, isAvailable().
     [[nodiscard]] bool isFree(const Device& device) const;
+    /// Returns the used memory of the device that no process accounts for.
+    [[nodiscard]] std::uint64_t unaccountedBytes(const Device& device) const;
 };
 
 /// Reads the state of a host. Throws HostFailure, with Trouble::NoService if the host has no genv.

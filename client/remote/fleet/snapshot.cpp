@@ -194,7 +194,8 @@ Snapshot::Environment parseEnvironment(const FarJson& value) {
 Snapshot::Device parseDevice(const FarJson& value) {
     Snapshot::Device device;
     device.index = numberIn(value, "index", 0, largestIndex);
-    device.totalMemory = asAmount(textIn(value, "total_memory"), "total_memory");
+    if (!member(value, "total_memory").is_null()) // null: not known
+        device.totalMemory = asAmount(textIn(value, "total_memory"), "total_memory");
     for (const FarJson& attachment : arrayIn(value, "attachments"))
         device.attachments.push_back({textIn(attachment, "eid"),
                                       optionalAmountIn(attachment, "gpu_memory"),

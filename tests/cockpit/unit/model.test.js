@@ -36,6 +36,14 @@ test("a GPU with a fault is not counted as free", () => {
     assert.equal(totals(machine([device(0), device(1, {Health: "stale"}), device(2, {Health: "xid-79"})])).free, 1);
 });
 
+test("what the service says is free is counted, and memory of no process is a use from outside", () => {
+    const found = machine([device(0, {Free: false, UnaccountedMemory: 37 * 2 ** 30}), device(1, {Free: true, UnaccountedMemory: 0}),
+        device(2, {Free: false, UnaccountedMemory: 0})]);
+    assert.deepEqual(found.devices.map(each => each.state), ["outside", "free", "free"]);
+    assert.deepEqual(totals(found), {gpus: 3, free: 1, outside: 1, waiting: 0});
+    assert.equal(found.devices[0].unaccounted, 37 * 2 ** 30);
+});
+
 test("a process of an environment within the holder is no outsider", () => {
     const found = machine([device(0, {Attachments: [["a", 0, 1]]}), environment("a", 1001, "alice"), environment("b", 1001, "alice", {Parent: "a"})],
         {processes: [process(7, 1001, "alice", "b", 0), process(8, 1001, "alice", "", 0)]});

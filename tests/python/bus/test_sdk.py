@@ -3,8 +3,10 @@
 
 import json
 import os
+import subprocess
 
 import pytest
+from conftest import AS_USER, until
 
 
 class TestActivation:
@@ -420,3 +422,45 @@ class TestWithin:
                  f"NotEnoughDevices: Requested more devices (3) than environment {outer.eid} has (2)", "None",
                  'NoSuchEnvironment: there is no environment "nobodys"']
         assert world.holders() == {0: [outer.eid], 1: [outer.eid]}
+
+
+class TestUseOutside:
+    def test_a_gpu_in_use_outside_genv_comes_with_a_warning(self, world):
+        world.stop()
+        world.start(GENV_MOCK_DEVICE_COUNT="2", GENV_MOCK_DEVICE_UNACCOUNTED_MEMORY="4gi",
+                    GENV_MOCK_COMPUTE_APPS_PROCESS_NAME="sleep")
+        until(lambda: json.loads(world.ctl("carol", "devices", "--json"))[0]["unaccounted_memory"], "the second sample")
+        program = world.program("alice", """
+            def warned(function):
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    function()
+                return [str(each.message) for each in caught if each.category is RuntimeWarning]
+            with genv.sdk.activate(config=genv.Env.Config(gpus=0)):
+                say(warned(lambda: genv.sdk.attach(gpus=1)))
+                say(warned(lambda: genv.sdk.attach(gpus=2)))
+                say(warned(lambda: genv.sdk.attach(gpus=2)))
+        """)
+        status, out, err = program.finish()
+        assert (status, err) == (0, ""), err
+        assert out.splitlines() == ["[]", "['GPU 0 is attached, but it has 4 GiB in use by no process']", "[]"]
+
+    def test_the_process_is_named(self, world):
+        world.stop()
+        world.start(GENV_MOCK_DEVICE_COUNT="1", GENV_MOCK_COMPUTE_APPS_PROCESS_NAME="sleep")
+        bobs = subprocess.Popen([AS_USER, "bob", "sleep", "infinity"])
+        try:
+            program = world.program("alice", """
+                while not genv.describe_processes():
+                    pass
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    with genv.sdk.activate(config=genv.Env.Config(gpus=1)):
+                        pass
+                say(*[each.message for each in caught if each.category is RuntimeWarning])
+            """)
+            status, out, err = program.finish()
+            assert (status, err, out) == (0, "", f"GPU 0 is attached, but process {bobs.pid} of bob still uses it\n")
+        finally:
+            bobs.kill()
+            bobs.wait()

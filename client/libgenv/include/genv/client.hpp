@@ -81,6 +81,9 @@ class GENV_EXPORT Client {
     std::map<std::uint32_t, std::string> lockHolders();
     /// Returns the purpose of each reserved device: "slurm" if only Slurm jobs get it.
     std::map<std::uint32_t, std::string> reservations();
+    /// Returns which devices are free, by index, and the memory that no process accounts for. Does
+    /// not start a service that is not running.
+    std::map<std::uint32_t, DeviceCondition> deviceConditions();
     /// Returns every device and every environment with their properties in one call. Does not start
     /// a service that is not running.
     Overview overview();

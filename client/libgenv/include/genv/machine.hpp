@@ -54,6 +54,14 @@ struct MachineDevice {
     std::optional<std::string> reservedFor; ///< "slurm": only Slurm jobs get the device
 };
 
+/// Whether a device is free, and the memory that something outside genv uses.
+struct DeviceCondition {
+    /// No environment holds it, nothing outside genv uses it, its health is "ok", and it is not
+    /// reserved.
+    bool isFree = false;
+    std::uint64_t unaccountedMemoryBytes = 0; ///< used memory that no process accounts for
+};
+
 /// An environment with all its properties.
 struct MachineEnvironment {
     Environment environment;

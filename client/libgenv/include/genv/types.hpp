@@ -56,7 +56,7 @@ struct Device {
     std::uint32_t index = 0;
     std::string uuid;
     std::string model;
-    std::uint64_t totalMemoryBytes = 0;
+    std::uint64_t totalMemoryBytes = 0; ///< 0: not known
 };
 
 /// An environment's hold on a device.
@@ -71,7 +71,7 @@ struct Attachment {
 /// A device with its current readings. A reading is unset if it is not known.
 struct DeviceState {
     Device device;
-    std::uint64_t availableMemoryBytes = 0; ///< memory that no attachment holds
+    std::uint64_t availableMemoryBytes = 0; ///< memory for attachments; 0 if the total is unknown
     std::vector<Attachment> attachments;    ///< oldest first; environment names are not set
     std::optional<std::string> lockHolder;  ///< the environment that holds the lock
     std::string health;                     ///< "ok", "stale", "lost" or "xid-N"
