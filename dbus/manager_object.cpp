@@ -21,6 +21,11 @@ namespace {
 
 constexpr Literal managerInterface{"dev.genv.Manager"};
 
+// The reply leaves once the settings are in force.
+void reload(const LiveSettings& settings, const Reply<>& reply) {
+    settings.reload(reply.caller().actor(), reply.later([reply] { reply.send(); }));
+}
+
 } // namespace
 
 ManagerObject::ManagerObject(sdbus::IConnection& connection, const Context& context,
@@ -191,9 +196,8 @@ void ManagerObject::SuspendIsolation(sdbus::Result<>&& result, bool suspended) {
 void ManagerObject::Reload(sdbus::Result<>&& result) {
     handle<managerInterface, "Reload">(
         context_.calls, getObject(), std::move(result), [this](const auto& reply) {
-            context_.calls.gate.pass(reply, {}, [&settings = context_.settings, reply] {
-                settings.reload(reply.caller().actor(), reply.later([reply] { reply.send(); }));
-            });
+            context_.calls.gate.pass(
+                reply, {}, [&settings = context_.settings, reply] { reload(settings, reply); });
         });
 }
 

@@ -8,6 +8,15 @@
 
 namespace genv::service {
 
+// Named, since DynamicUsers::Bus has a member of this type.
+namespace gdbus {
+
+struct Unref {
+    void operator()(gpointer object) const { g_object_unref(object); }
+};
+
+} // namespace gdbus
+
 namespace {
 
 constexpr const char* logind = "org.freedesktop.login1";
@@ -29,11 +38,6 @@ struct FreeVariant {
 };
 using Value = std::unique_ptr<GVariant, FreeVariant>;
 
-struct Unref {
-    void operator()(gpointer object) const { g_object_unref(object); }
-};
-using Connection = std::unique_ptr<GDBusConnection, Unref>;
-
 core::DynamicUids::Answer answerOf(const Value& reply, const Error& error) {
     if (reply)
         return core::DynamicUids::Answer::Service;
@@ -49,6 +53,8 @@ core::DynamicUids::Answer answerOf(const Value& reply, const Error& error) {
 
 // The part that outlives the object until the last call has its answer.
 struct DynamicUsers::Bus : std::enable_shared_from_this<DynamicUsers::Bus> {
+    using Connection = std::unique_ptr<GDBusConnection, gdbus::Unref>;
+
     // What a pending call needs. Its callback takes it back.
     struct Call {
         std::weak_ptr<Bus> bus;

@@ -2,8 +2,8 @@
 #include "client/genvctl/context/context.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/common/spellings.hpp"
 #include "client/genvctl/context/host_failure.hpp"
-#include "client/genvctl/reports/user_names.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // remote enforce: rules over all hosts together. The decision is made here and executed on the
 // hosts.
+#include "client/genvctl/common/spellings.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
 #include "client/genvctl/options/enforce_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
 #include "client/genvctl/remote/fleet_cycles.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
 #include "client/genvctl/reports/enforcement.hpp"
-#include "client/genvctl/reports/user_names.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 

@@ -24,15 +24,4 @@ UserNames userNames(Context& context) {
     };
 }
 
-std::set<std::string> spellingsOf(const std::string& user) {
-    std::set<std::string> spellings{user};
-    try {
-        if (const auto known = core::userNamed(user))
-            spellings.insert(known->name);
-    } catch (const core::UserDatabaseError&) {
-        // Only the given name is known.
-    }
-    return spellings;
-}
-
 } // namespace genv::ctl
