@@ -144,7 +144,9 @@ TEST_F(Placement, OverSubscribesTheLeastPopulatedOnlyWhenAskedAndNeeded) {
     haveGpus(2);
     activate("10", alice);
     activate("20", bob);
-    activate("30", bob);
+    constexpr core::Uid carol = 1003;
+    constexpr core::Uid dora = 1004;
+    activate("30", carol);
     attachIndices("10", {0});
     attachCount("20", 1, std::nullopt, true);
     EXPECT_EQ(devicesOf("20"), Indices{1}) << "a free one comes first";
@@ -152,7 +154,7 @@ TEST_F(Placement, OverSubscribesTheLeastPopulatedOnlyWhenAskedAndNeeded) {
     attachCount("30", 1, std::nullopt, true);
     EXPECT_EQ(devicesOf("30"), Indices{0});
     EXPECT_TRUE(ledger.get("30").attachments[0].overSubscribed);
-    activate("40", alice);
+    activate("40", dora);
     attachCount("40", 1, std::nullopt, true);
     EXPECT_EQ(devicesOf("40"), Indices{1}) << "device 0 has two environments by now";
     expectNothingTwice(ledger);
