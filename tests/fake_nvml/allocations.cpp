@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <system_error>
 
@@ -28,6 +29,7 @@ unsigned lockerOf(const std::filesystem::path& file) {
 } // namespace
 
 std::vector<Allocation> readAllocations(const std::filesystem::path& folder) {
+    const int before = errno; // callers of NVML rely on it
     std::vector<Allocation> found;
     std::error_code missing;
     for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
@@ -36,6 +38,7 @@ std::vector<Allocation> readAllocations(const std::filesystem::path& folder) {
         if (allocation.pid != 0 && file >> allocation.gpu >> allocation.bytes)
             found.push_back(std::move(allocation));
     }
+    errno = before;
     return found;
 }
 
