@@ -170,7 +170,7 @@ class Isolation(GpuTest):
         self.assertNotEqual(done.stdout.strip(), "refused")
 
     def test_cost(self):
-        """An open of the GPU's node costs the same with the gate"""
+        """An open of the GPU's node takes this long"""
         self.hold(self.alice, 100, 30)
         after = self.cost(self.alice, self.node)
         self.saw(f"{self.before:.1f} µs without, {after:.1f} µs with the gate")
