@@ -145,20 +145,38 @@ void ShellFiles::reportLingering(const core::EnvironmentId& id) {
 void ShellFiles::on(const core::EnvironmentRemoved& event) {
     changes_.erase(event.environment);
     const std::string label = labelOf(event.environment);
-    if (!event.cause.isNews()) {
+    if (event.cause.isNews()) {
+        conclude(label, event.cause);
+    } else if (hasFreshSentence(label)) {
+        end(files_[label]);
+        write(label, files_[label]);
+    } else {
         remove(label);
         return;
     }
-    conclude(label, event.cause);
     rememberEnded(label);
 }
 
-void ShellFiles::conclude(const std::string& label, const core::Cause& cause) {
-    File& file = files_[label];
+// A program that watches the file (client/watch) may not have read a sentence that is so new, such
+// as the one that says why a rule ended the last process.
+bool ShellFiles::hasFreshSentence(const std::string& label) {
+    const auto found = files_.find(label);
+    if (found == files_.end() || found->second.sentences.empty())
+        return false;
+    constexpr std::uint64_t freshMicroseconds = 10'000'000;
+    return nextSequence() - found->second.sentences.back().sequence < freshMicroseconds;
+}
+
+void ShellFiles::end(File& file) {
     std::erase_if(file.sentences, [](const Sentence& each) { return each.warning.has_value(); });
     file.sequence = nextSequence();
     file.began = 0;
     file.devices = "-1";
+}
+
+void ShellFiles::conclude(const std::string& label, const core::Cause& cause) {
+    File& file = files_[label];
+    end(file);
     appendWithActor(label, file, cause, [cause](const std::string& actor) {
         return core::describeEnd(cause.reason.text(), actor);
     });

@@ -115,6 +115,8 @@ class ShellFiles {
     void update(const core::EnvironmentId& id);
     void updateAll();
     void conclude(const std::string& label, const core::Cause& cause);
+    [[nodiscard]] bool hasFreshSentence(const std::string& label);
+    void end(File& file);
     void append(File& file, std::string sentence, std::optional<Warning> warning = std::nullopt);
     void appendWithActor(const std::string& label, File& file, const core::Cause& cause,
                          const std::function<std::string(const std::string& actor)>& sentence);

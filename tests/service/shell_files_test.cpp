@@ -182,6 +182,24 @@ TEST_F(ShellFilesTest, GoWithAnEnvironmentThatItsOwnerOrItsProcessesEnded) {
     EXPECT_EQ(count(), 0U);
 }
 
+TEST_F(ShellFilesTest, StayAfterTheEndWhileASentenceIsFresh) {
+    const auto tell = [&](const std::string& id) {
+        files->notify(id, core::Cause::fact(Reason::user()),
+                      [](const std::string&) { return "a rule ended process 7"; });
+    };
+    activate("7", alice);
+    activate("8", alice);
+    tell("8");
+    clock.pass(std::chrono::seconds{10});
+    tell("7");
+    processes.exit(7);
+    processes.exit(8);
+    EXPECT_EQ(count(), 1U);
+    EXPECT_EQ(see().began, 0U);
+    EXPECT_EQ(see().devices, "-1");
+    EXPECT_EQ(see().sentences, std::vector<std::string>{"a rule ended process 7"});
+}
+
 TEST_F(ShellFilesTest, SayOfAnEnvironmentThatSomebodyElseEndedWhy) {
     activate("7", alice);
     attachCount("7", 2);
