@@ -45,9 +45,9 @@ constexpr core::BootTime::duration pause =
 static_assert(pause.count() > 0);
 constexpr core::BootTime::duration maxSaved = caps::callsPerUser * pause;
 
-// The timeout for a reply of the bus, after which it is asked again. dbus-daemon drops even its own
-// replies while the service has 127 MiB of unread messages.
-constexpr std::chrono::seconds questionTimeout{1};
+// The timeout for a reply of the bus, after which it is asked again. Longer than a flood keeps the
+// bus from replying: a late reply is ignored.
+constexpr std::chrono::seconds questionTimeout{10};
 
 // The minimum time between two log messages about a flood by the same user.
 constexpr std::chrono::minutes floodNews{1};
@@ -68,11 +68,12 @@ bool isOfTheBus(std::string_view sender) {
 
 } // namespace
 
-Intake::Intake(sdbus::IConnection& connection, Callers& callers, core::Processes& processes,
-               const core::Clock& clock, core::Log& log)
+Intake::Intake(sdbus::IConnection& connection, sdbus::IConnection& questions, Callers& callers,
+               core::Processes& processes, const core::Clock& clock, core::Log& log)
     : callers_(callers), processes_(processes), clock_(clock), log_(log), bus_(connection),
-      slot_(bus_.addFilter(
-          [this](raw::Message message) { return tookLast_ = take(std::move(message)); })) {
+      questions_(questions), slot_(bus_.addFilter([this](raw::Message message) {
+          return tookLast_ = take(std::move(message));
+      })) {
     ::setsockopt(connection.getEventLoopPollData().fd, SOL_SOCKET, SO_SNDBUF, &bytesUnread,
                  sizeof(bytesUnread));
 }
@@ -180,7 +181,7 @@ bool Intake::ask(Stranger& stranger, const std::string& name) {
             learn(name, credentials);
     };
     try {
-        stranger.question = bus_.askFor(name, questionTimeout, onCredentials);
+        stranger.question = questions_.askFor(name, questionTimeout, onCredentials);
         return true;
     } catch (const sdbus::Error&) {
         return false;

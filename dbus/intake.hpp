@@ -3,8 +3,10 @@
 // calls that were received and not yet started. Calls above the limit are refused (LimitsExceeded).
 // The service reads all messages before it processes them, so a call is counted when it arrives and
 // not when it would start.
-// - The bus is asked once for the owner of a new connection. Until the reply arrives, the calls of
-//   all such connections share one pool. If it is full, the connection that takes most of it loses
+// - The bus is asked once for the owner of a new connection, over a connection of the service's own
+//   for such questions: a reply on the main one would come behind every message that the bus has
+//   queued for the service. Until the reply arrives, the calls of all such connections share one
+//   pool. If it is full, the connection that takes most of it loses
 //   its last call, so that the first call of every connection has a place.
 // - Calls are started one at a time: in the order of arrival while few are waiting, otherwise one
 //   of each user in turn. The number of calls per user and second is limited. The bus is slower
@@ -36,10 +38,10 @@ namespace genv::dbus {
 
 class Intake {
   public:
-    /// Handles every message of the connection from now on. All referenced objects must outlive
-    /// this one.
-    Intake(sdbus::IConnection& connection, Callers& callers, core::Processes& processes,
-           const core::Clock& clock, core::Log& log);
+    /// Handles every message of the connection from now on, and asks the bus about callers over
+    /// `questions`. All referenced objects must outlive this one.
+    Intake(sdbus::IConnection& connection, sdbus::IConnection& questions, Callers& callers,
+           core::Processes& processes, const core::Clock& clock, core::Log& log);
     ~Intake();
     Intake(const Intake&) = delete;
     Intake& operator=(const Intake&) = delete;
@@ -109,6 +111,7 @@ class Intake {
     const core::Clock& clock_;
     core::Log& log_;
     raw::Bus bus_;
+    raw::Bus questions_;
     Users users_;
     core::Uid lastServed_ = 0;
     std::uint64_t lastNumber_ = 0;

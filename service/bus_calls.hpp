@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The connection to the bus, and the calls from it that are still waiting for a reply.
+// The connections to the bus, and the calls that are still waiting for a reply.
 #pragma once
 
 #include "core/caps.hpp"
@@ -28,6 +28,9 @@ struct BusCalls {
 
     bool isEnding = false;
     std::unique_ptr<sdbus::IConnection> connection = sdbus::createSystemBusConnection();
+    /// For questions about callers. It owns no name, so a flood of calls does not delay its
+    /// replies.
+    std::unique_ptr<sdbus::IConnection> questions = sdbus::createSystemBusConnection();
     dbus::Callers callers;
     dbus::CallPlaces listCalls{core::caps::listCallsPerUser,
                                "wait for the GPUs, processes or history"};

@@ -23,9 +23,9 @@ BusObjects::BusObjects(BusCalls& calls, journal::RefusalLog& refusals, dbus::Con
       manager_(*calls.connection, context_, GENV_VERSION),
       publisher_(*calls.connection, context_, manager_),
       notices_(context_.sharing, context_.machine, context_.runtime, manager_),
-      intake_(*calls.connection, calls.callers, context_.machine.processes, context_.runtime.clock,
-              context_.runtime.log),
-      busSource_(*calls.connection, intake_, std::move(disconnected)),
+      intake_(*calls.connection, *calls.questions, calls.callers, context_.machine.processes,
+              context_.runtime.clock, context_.runtime.log),
+      busSource_(*calls.connection, *calls.questions, intake_, std::move(disconnected)),
       clientsLeaving_(watchClients()) {}
 
 sdbus::Slot BusObjects::watchClients() {

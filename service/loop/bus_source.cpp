@@ -35,15 +35,20 @@ gint millisecondsUntil(gint64 due) {
 
 GSourceFuncs BusSource::functions = {prepare, check, dispatch, nullptr, nullptr, nullptr};
 
-BusSource::BusSource(sdbus::IConnection& connection, dbus::Intake& intake,
-                     std::function<void()> closed)
-    : connection_(connection), intake_(intake), closed_(std::move(closed)) {
-    const auto data = connection_.getEventLoopPollData();
+BusSource::BusSource(sdbus::IConnection& connection, sdbus::IConnection& questions,
+                     dbus::Intake& intake, std::function<void()> closed)
+    : connection_(connection), questions_(questions), intake_(intake), closed_(std::move(closed)) {
     source_ = g_source_new(&functions, sizeof(Source));
     reinterpret_cast<Source*>(source_)->owner = this;
-    watched_ = conditionOf(data.events);
-    tag_ = g_source_add_unix_fd(source_, data.fd, watched_);
+    watch(connection_);
+    watch(questions_);
     g_source_attach(source_, nullptr);
+}
+
+void BusSource::watch(sdbus::IConnection& connection) {
+    const auto data = connection.getEventLoopPollData();
+    const GIOCondition condition = conditionOf(data.events);
+    watched_.push_back({connection, g_source_add_unix_fd(source_, data.fd, condition), condition});
 }
 
 BusSource::~BusSource() {
@@ -63,7 +68,10 @@ gboolean BusSource::check(GSource* source) {
     const BusSource& self = *reinterpret_cast<Source*>(source)->owner;
     if (self.dead_)
         return FALSE;
-    return static_cast<gboolean>(g_source_query_unix_fd(source, self.tag_) != 0 ||
+    const bool hasEvents = std::ranges::any_of(self.watched_, [source](const Watched& watched) {
+        return g_source_query_unix_fd(source, watched.tag) != 0;
+    });
+    return static_cast<gboolean>(hasEvents ||
                                  (self.due_ >= 0 && self.due_ <= g_source_get_time(source)));
 }
 
@@ -79,28 +87,44 @@ bool BusSource::isReady() {
     if (dead_)
         return false;
     try {
-        const auto data = connection_.getEventLoopPollData();
-        const GIOCondition wanted = conditionOf(data.events);
-        // Modifying also wakes the loop, so do it only on a change.
-        if (wanted != watched_) {
-            watched_ = wanted;
-            g_source_modify_unix_fd(source_, tag_, wanted);
-        }
-        if (const auto due = dbus::compat::dueOf(data)) {
-            if (due->count() == 0)
-                return true; // queued messages do not make the descriptor readable
-            due_ = due->count();
-        }
+        if (std::ranges::any_of(watched_, [this](Watched& watched) { return isReady(watched); }))
+            return true;
         if (const auto wait = intake_.untilNext()) {
-            const gint64 next = g_get_monotonic_time() +
-                                std::chrono::ceil<std::chrono::microseconds>(*wait).count();
-            due_ = due_ < 0 ? next : std::min(due_, next);
+            dueAt(g_get_monotonic_time() +
+                  std::chrono::ceil<std::chrono::microseconds>(*wait).count());
             return wait->count() == 0;
         }
     } catch (const sdbus::Error&) {
         close();
     }
     return false;
+}
+
+bool BusSource::isReady(Watched& watched) {
+    const auto data = watched.connection.getEventLoopPollData();
+    const GIOCondition wanted = conditionOf(data.events);
+    // Modifying also wakes the loop, so do it only on a change.
+    if (wanted != watched.condition) {
+        watched.condition = wanted;
+        g_source_modify_unix_fd(source_, watched.tag, wanted);
+    }
+    if (const auto due = dbus::compat::dueOf(data)) {
+        if (due->count() == 0)
+            return true; // queued messages do not make the descriptor readable
+        dueAt(due->count());
+    }
+    return false;
+}
+
+// Sets the deadline, unless an earlier one is set.
+void BusSource::dueAt(gint64 time) {
+    due_ = due_ < 0 ? time : std::min(due_, time);
+}
+
+// Nobody else sends to this connection, so there are few: one for each new client.
+void BusSource::takeReplies() {
+    while (dbus::compat::processPending(questions_)) {
+    }
 }
 
 // Returns whether a message was acted on.
@@ -118,6 +142,7 @@ bool BusSource::read() {
 
 void BusSource::process() {
     try {
+        takeReplies();
         if (!std::exchange(isToServe_, false) && read()) {
             isToServe_ = true;
             return;
@@ -134,7 +159,8 @@ void BusSource::process() {
 void BusSource::close() {
     if (std::exchange(dead_, true))
         return;
-    g_source_remove_unix_fd(source_, tag_);
+    for (const Watched& watched : watched_)
+        g_source_remove_unix_fd(source_, watched.tag);
     closed_();
 }
 

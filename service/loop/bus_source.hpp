@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Attaches an sdbus-c++ connection to the GLib loop. One message is handled per iteration. Its
+// Attaches the service's connections to the bus to the GLib loop: the main one, and the one for
+// questions to the bus, whose replies come first. One message is handled per iteration. Its
 // changes are thus announced before the next message, and other sources run under load. Messages
 // that the intake only queues are read on for a limited time. Reading must not fall behind under a
 // flood of messages, because the bus delivers all clients' calls in one queue.
@@ -11,14 +12,16 @@
 #include <sdbus-c++/sdbus-c++.h>
 
 #include <functional>
+#include <vector>
 
 namespace genv::service {
 
 class BusSource {
   public:
-    /// Calls `closed` once, from the loop, when the connection to the bus is lost. The connection
-    /// and its intake must outlive this object.
-    BusSource(sdbus::IConnection& connection, dbus::Intake& intake, std::function<void()> closed);
+    /// Calls `closed` once, from the loop, when a connection to the bus is lost. The connections
+    /// and their intake must outlive this object.
+    BusSource(sdbus::IConnection& connection, sdbus::IConnection& questions, dbus::Intake& intake,
+              std::function<void()> closed);
     ~BusSource();
     BusSource(const BusSource&) = delete;
     BusSource& operator=(const BusSource&) = delete;
@@ -33,17 +36,27 @@ class BusSource {
     static gboolean dispatch(GSource* source, GSourceFunc callback, gpointer data);
     static GSourceFuncs functions;
 
+    struct Watched {
+        sdbus::IConnection& connection;
+        gpointer tag;
+        GIOCondition condition;
+    };
+    void watch(sdbus::IConnection& connection);
+
     bool isReady();
+    bool isReady(Watched& watched);
+    void dueAt(gint64 time);
     bool read();
+    void takeReplies();
     void process();
     void close();
 
     sdbus::IConnection& connection_;
+    sdbus::IConnection& questions_;
     dbus::Intake& intake_;
     std::function<void()> closed_;
     GSource* source_ = nullptr; // one reference, released by the destructor
-    gpointer tag_ = nullptr;
-    GIOCondition watched_{};
+    std::vector<Watched> watched_;
     gint64 due_ = -1;        ///< next deadline in microseconds; negative: none
     bool isToServe_ = false; ///< the last message was acted on: serve a waiting call next
     bool dead_ = false;

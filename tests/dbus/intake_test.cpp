@@ -52,6 +52,19 @@ class Intake : public ::testing::Test {
         do
             intake.begin();
         while (dbus::compat::processPending(*connection));
+        while (dbus::compat::processPending(*questions)) {
+        }
+    }
+    // Waits for this number of calls, which the bus may deliver in several pieces.
+    void take(std::size_t count) {
+        waitUntil(
+            [&] {
+                intake.begin();
+                if (dbus::compat::processPending(*connection) && intake.tookLast())
+                    --count;
+                return count == 0;
+            },
+            "the calls");
     }
     void serveOne() {
         intake.serveNext();
@@ -94,11 +107,12 @@ class Intake : public ::testing::Test {
     }
 
     std::unique_ptr<sdbus::IConnection> connection = sdbus::createSystemBusConnection();
+    std::unique_ptr<sdbus::IConnection> questions = sdbus::createSystemBusConnection();
     dbus::Callers callers;
     StandingClock clock;
     NoLog log;
     FakeProcesses processes;
-    dbus::Intake intake{*connection, callers, processes, clock, log};
+    dbus::Intake intake{*connection, *questions, callers, processes, clock, log};
 };
 
 TEST_F(Intake, FreesTheBytesOfAConnectionThatLeft) {
@@ -110,7 +124,7 @@ TEST_F(Intake, FreesTheBytesOfAConnectionThatLeft) {
         introduce(leaving);
         Calls lost;
         send(leaving, lost, 8, 900'000);
-        read();
+        take(8);
         intake.onDisconnected(leaving.uniqueName());
     }
     send(staying, calls, 8, 900'000);
@@ -155,6 +169,26 @@ TEST_F(Intake, HasAPlaceForALargeFirstCallBesideAFloodOfLargeOnes) {
     EXPECT_EQ(calls[0]->answer.error, "");
     hers.ping();
     EXPECT_GT(countErrors(flood, error::limitsExceeded), 0U);
+}
+
+TEST_F(Intake, BeginsACallOfANewConnectionWhileAFloodIsUnread) {
+    Client his(bob);
+    Calls calls;
+    send(his, calls, 1);
+    Client hers(alice);
+    Calls flood;
+    send(hers, flood, 8, 900'000);
+    take(1);
+    waitUntil(
+        [&] {
+            dbus::compat::processPending(*questions);
+            return intake.untilNext() == noTime;
+        },
+        "the bus to name him");
+    serveOne();
+    his.ping();
+    EXPECT_TRUE(calls[0]->answered);
+    serveAll(hers, flood);
 }
 
 TEST_F(Intake, RefusesLargeCallsOfUsersButNotOfRoot) {

@@ -73,12 +73,13 @@ class BusSourceTest : public ::testing::Test {
     }
 
     std::unique_ptr<sdbus::IConnection> connection = sdbus::createSystemBusConnection();
+    std::unique_ptr<sdbus::IConnection> questions = sdbus::createSystemBusConnection();
     dbus::Callers callers;
     service::SystemClock clock;
     NoLog log;
     FakeProcesses processes;
-    dbus::Intake intake{*connection, callers, processes, clock, log};
-    service::BusSource source{*connection, intake, [] { FAIL() << "the bus is gone"; }};
+    dbus::Intake intake{*connection, *questions, callers, processes, clock, log};
+    service::BusSource source{*connection, *questions, intake, [] { FAIL() << "the bus is gone"; }};
     Client client{alice};
     std::vector<std::unique_ptr<PendingCall>> calls;
 };
