@@ -151,6 +151,7 @@ TEST_F(Intake, HasAPlaceForTheFirstCallOfEveryConnection) {
     Client his(bob);
     Calls calls;
     send(his, calls, 1);
+    take(flood.size() + 1);
     serveAll(his, calls);
     EXPECT_EQ(calls[0]->answer.error, "");
     for (const auto& flooder : flooders)
@@ -165,9 +166,10 @@ TEST_F(Intake, HasAPlaceForALargeFirstCallBesideAFloodOfLargeOnes) {
     Client his(bob);
     Calls calls;
     send(his, calls, 1, 900'000);
+    take(flood.size() + 1);
     serveAll(his, calls);
     EXPECT_EQ(calls[0]->answer.error, "");
-    hers.ping();
+    serveAll(hers, flood);
     EXPECT_GT(countErrors(flood, error::limitsExceeded), 0U);
 }
 
