@@ -143,10 +143,10 @@ def find_driver():
     return driver
 
 
-def own_genvd(pen):
-    """Returns the PID of a genvd of the machine itself, or None."""
+def own_genvds(pen):
+    """Returns the PIDs of each genvd that is not the kit's, as texts."""
     done = subprocess.run(["pgrep", "-x", "genvd"], capture_output=True, text=True, check=False)
-    return next((int(line) for line in done.stdout.split() if not pen.is_ours(int(line))), None)
+    return [pid for pid in done.stdout.split() if not pen.is_ours(int(pid))]
 
 
 def facts_of(seen):
@@ -188,9 +188,9 @@ def run(pen, options):
     facts = prepare(pen)
     print(f"genv {facts['revision']} on {', '.join(facts['gpus']) or 'no GPU'}, driver {facts['driver']}, "
           f"Linux {facts['kernel']}", flush=True)
-    genvd = own_genvd(pen)
-    if genvd:
-        print(f"genvd runs on this machine already (PID {genvd}); it is not touched, and GPUs that it has given away are "
+    genvds = own_genvds(pen)
+    if genvds:
+        print(f"genvd runs on this machine already (PID {", ".join(genvds)}); it is not touched, and GPUs that it has given away are "
               "left alone")
     if options.record:
         record(f"/host{options.record}")
