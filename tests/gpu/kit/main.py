@@ -190,8 +190,8 @@ def run(pen, options):
           f"Linux {facts['kernel']}", flush=True)
     genvds = own_genvds(pen)
     if genvds:
-        print(f"genvd runs on this machine already (PID {", ".join(genvds)}); it is not touched, and GPUs that it has given away are "
-              "left alone")
+        print(f"genvd runs on this machine already (PID {', '.join(genvds)}); it is not touched, and GPUs that it has "
+              "given away are left alone")
     if options.record:
         record(f"/host{options.record}")
     Kit.service.start()
