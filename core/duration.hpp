@@ -13,8 +13,8 @@ namespace genv::core {
 /// Error(InvalidArgs) for anything else and for more than 100 years.
 std::chrono::milliseconds parseDuration(std::string_view text);
 
-/// Parses a time span as people type it: as parseDuration(), but each number needs a unit, except 0.
-/// A number alone is seconds in some places and minutes or hours in others, so it is refused.
+/// Parses a time span as people type it: as parseDuration(), but each number needs a unit, except
+/// 0. A number alone is seconds in some places and minutes or hours in others, so it is refused.
 std::chrono::milliseconds parseTypedDuration(std::string_view text);
 
 /// Formats a time span in its two largest units, rounded down: "1h 30min", "2d", "45s", "0s".

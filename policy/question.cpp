@@ -58,7 +58,7 @@ std::string describeEnvironment(const Target& target) {
 std::string describe(const Target& target) {
     if (target.pid)
         return fmt::format("process {}{}", *target.pid, describeOwner(target));
-    const std::string gpus = target.devices.empty() ? std::string() : describeGpus(target.devices);
+    std::string gpus = target.devices.empty() ? std::string() : describeGpus(target.devices);
     std::string environment = describeEnvironment(target);
     if (target.parent)
         environment +=

@@ -10,7 +10,7 @@ namespace genv::service {
 namespace {
 
 // More names than a configuration has. Beyond this number, the last answers are forgotten.
-constexpr std::size_t maxKnown = 10'000;
+constexpr std::size_t maxKnownNames = 10'000;
 
 } // namespace
 
@@ -56,7 +56,7 @@ std::optional<std::uint32_t> NameLookups::lastId(const DirectoryName& name) cons
 
 void NameLookups::learn(std::uint64_t number, const DirectoryName& name, const Answer& answer) {
     if (!answer.hasFailed) {
-        if (last_.size() >= maxKnown && !last_.contains(name))
+        if (last_.size() >= maxKnownNames && !last_.contains(name))
             last_.clear();
         last_[name] = answer.id;
     }

@@ -13,7 +13,7 @@ namespace {
 
 // More users than any machine has at once. Beyond this number, the cache drops the entries that
 // were requested longest ago.
-constexpr std::size_t maxKnown = 10'000;
+constexpr std::size_t maxKnownUsers = 10'000;
 
 // Returns the name as it is, except for characters that no terminal, log or bus may get. A
 // directory server may return any text.
@@ -77,7 +77,7 @@ void UserDirectory::learn(core::Uid uid, const std::optional<core::UserInfo>& fo
 }
 
 void UserDirectory::keep(core::UserInfo user) {
-    if (known_.size() >= maxKnown && !known_.contains(user.uid))
+    if (known_.size() >= maxKnownUsers && !known_.contains(user.uid))
         known_.erase(
             std::min_element(known_.begin(), known_.end(), [](const auto& a, const auto& b) {
                 return a.second.until < b.second.until;

@@ -13,8 +13,8 @@ class Context;
 /// Parses the TIME of "extend". Throws Failure(Usage) if it is missing or invalid.
 std::chrono::seconds requiredLifetime(const std::optional<std::string>& text);
 
-/// Sets the end of a lease to this time from now, or removes the end if there is no time. Prints the
-/// new end. Throws Failure and Error.
+/// Sets the end of a lease to this time from now, or removes the end if there is no time. Prints
+/// the new end. Throws Failure and Error.
 void extendEnvironment(Context& context, const std::string& id,
                        std::optional<std::chrono::seconds> lifetime);
 

@@ -40,7 +40,7 @@ struct HostRoom {
     std::size_t free = 0;                ///< the matching devices that are free now
     std::uint64_t freeBytes = 0;         ///< free memory on these
     std::uint64_t maxFreeBytesOnOne = 0; ///< the largest free memory on one of these
-    bool servesNow = false; ///< perhaps with devices that something outside genv uses
+    bool servesNow = false;              ///< perhaps with devices that something outside genv uses
     bool servesEver = false;
     bool hasFree = false; ///< free devices suffice
 
