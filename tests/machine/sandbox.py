@@ -275,9 +275,12 @@ class DeviceNodes(SandboxTest):
 
     UNIT = "genv-nvidia-nodes.service"
 
-    def test_makes_the_nodes_of_the_driver(self):
+    def setUp(self):
+        super().setUp()
         self.machine.write("/usr/bin/nvidia-modprobe", MODPROBE, 0o755)
         self.addCleanup(self.machine.must, ["rm", "-f", "/usr/bin/nvidia-modprobe", "/dev/nvidiactl"])
+
+    def test_makes_the_nodes_of_the_driver(self):
         self.machine.must(["systemctl", "start", self.UNIT])
         self.assertEqual(self.machine.must(["stat", "--format=%F %t:%T %a %U %G", "/dev/nvidiactl"]),
                          "character special file c3:ff 660 root video\n")
