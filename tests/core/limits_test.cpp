@@ -20,9 +20,9 @@ constexpr core::Gid staff = 1103;
 const UserInfo student{alice, "alice", {students, theorists}};
 
 // Returns a table whose groups are known.
-LimitTable tableOf(Limits general, std::map<std::string, Limits> users,
+LimitTable tableOf(const Limits& general, std::map<std::string, Limits> users,
                    std::map<std::string, Limits> groups) {
-    LimitTable table{std::move(general), std::move(users), std::move(groups)};
+    LimitTable table{general, std::move(users), std::move(groups)};
     table.ids.groups.names = {
         {students, {"students"}}, {theorists, {"theorists"}}, {staff, {"staff"}}};
     return table;
@@ -98,9 +98,10 @@ TEST(Limits, ForAUserWithoutANameGoByTheUidAsText) {
 // -- sections that name a user or a group in another spelling
 
 TEST(Limits, OfASectionApplyToTheUidThatItsNameStandsFor) {
-    for (const char* name : {"CORP\\jdoe", "jdoe", "JDOE", "jane doe", "\u00c4nne",
-                             "jdoe@a-long-department-name.of-a-long-company-name.example-country."
-                             "example-continent.example"}) {
+    const std::string longName = std::string(40, 'j') + "@" + std::string(40, 'd') + ".example.com";
+    for (const std::string& name :
+         {std::string("CORP\\jdoe"), std::string("jdoe"), std::string("JDOE"),
+          std::string("jane doe"), std::string("\u00c4nne"), longName}) {
         LimitTable table{devices(4), {{name, devices(1)}}, {}};
         EXPECT_EQ(table.of({alice, "someone", {}}), devices(4)) << "nobody is known by it";
         table.ids.users.names[alice] = {name};

@@ -24,7 +24,7 @@ bool isFormula(const std::string& cell) {
 }
 
 std::string csvCell(const std::string& cell) {
-    const std::string text = isFormula(cell) ? "'" + cell : cell;
+    std::string text = isFormula(cell) ? "'" + cell : cell;
     if (text.find_first_of(",\"") == std::string::npos)
         return text;
     std::string quoted = "\"";
