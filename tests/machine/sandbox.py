@@ -99,7 +99,8 @@ HELPER_CAN = USER_FILES | {"read /proc/PID/stat", "read /proc/sys/kernel/core_pa
 # Nothing in /proc is hidden from root's group.
 LOADER_CAN = USER_FILES | {"read /proc/PID/stat", "read /proc/sys/kernel/core_pattern", "read /proc/devices", "read /dev/null", "AF_UNIX",
                            "make a BPF map"}
-DEVICE_NODES_CAN = USER_FILES | {"mknod", "read /proc/sys/kernel/core_pattern", "read /proc/devices", "read /dev/null", "chown"}
+DEVICE_NODES_CAN = USER_FILES | {"mknod", "chown", "read /proc/PID/stat", "read /proc/sys/kernel/core_pattern",
+                                 "read /proc/devices", "read /dev/null"}
 # Directives that do not define a sandbox but how a unit is started.
 STARTING = ("Type", "BusName", "ExecStart", "ExecReload", "Restart", "RestartSec", "RestartPreventExitStatus", "WatchdogSec",
             "Wants", "After", "RuntimeDirectory", "RuntimeDirectoryMode", "RuntimeDirectoryPreserve", "LogLevelMax",
