@@ -51,7 +51,7 @@ bool isNamed(const json& device, std::size_t index) {
         return true;
     std::istringstream names(list);
     for (std::string name; std::getline(names, name, ',');) {
-        if (name == device["uuid"] || name == std::to_string(index))
+        if (name == device["uuid"].get<std::string>() || name == std::to_string(index))
             return true;
     }
     return false;
