@@ -55,9 +55,10 @@ std::vector<core::UidRange> exemptUids(const std::vector<IdentityBlock>& blocks)
     for (const IdentityBlock& block : sorted) {
         const std::uint64_t size = std::uint64_t{1} << (32 - block.prefixLength);
         const core::UidRange range{block.first, static_cast<core::Uid>(block.first + size - 1)};
-        const bool isInside = !ranges.empty() && range.first <= ranges.back().last;
-        if (!block.owner && !ranges.empty() && std::uint64_t{ranges.back().last} + 1 == range.first)
-            ranges.back().last = range.last;
+        core::UidRange* before = ranges.empty() ? nullptr : &ranges.back();
+        const bool isInside = before != nullptr && range.first <= before->last;
+        if (!block.owner && before != nullptr && std::uint64_t{before->last} + 1 == range.first)
+            before->last = range.last;
         else if (!block.owner && !isInside)
             ranges.push_back(range);
         else if (block.owner && isInside)

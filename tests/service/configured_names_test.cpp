@@ -37,8 +37,6 @@ class ConfiguredNames : public testing::Test {
         limits.users["jdoe"].maxDevices = 1;
         limits.users["CORP\\jdoe"].maxDevices = 2;
         limits.groups["students"].maxDevices = 3;
-        known = {
-            {{false, "jdoe"}, 1004}, {{false, "CORP\\jdoe"}, 1004}, {{true, "students"}, 1101}};
     }
 
     // Runs the look-ups of all names.
@@ -62,7 +60,8 @@ class ConfiguredNames : public testing::Test {
     }
 
     std::mutex mutex;
-    std::map<service::DirectoryName, std::uint32_t> known;
+    std::map<service::DirectoryName, std::uint32_t> known{
+        {{false, "jdoe"}, 1004}, {{false, "CORP\\jdoe"}, 1004}, {{true, "students"}, 1101}};
     bool isDown = false;
     std::atomic<int> lookups{0};
 
