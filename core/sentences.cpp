@@ -4,6 +4,7 @@
 #include "core/duration.hpp"
 #include "core/granted_sentence.hpp"
 #include "core/kept_sentence.hpp"
+#include "core/refused_sentence.hpp"
 #include "core/text.hpp"
 
 #include <fmt/ranges.h>
@@ -163,9 +164,9 @@ std::string describeKept(std::string_view environment, const std::vector<DeviceI
 
 std::string describeRefusedOpen(DeviceIndex device, const NamedProcesses& processes) {
     const bool isKnown = !processes.empty() && processes.begin()->first != 0;
-    return fmt::format("{} {} refused GPU {}, which you do not hold",
+    return fmt::format("{} {} refused GPU {}{}",
                        isKnown ? nameProcesses(processes) : "one of your processes",
-                       was(isKnown ? processes.size() : 1), device);
+                       was(isKnown ? processes.size() : 1), device, notHeld);
 }
 
 std::string adviseOnRefusedOpen(DeviceIndex device, bool isHeldByOthers) {

@@ -97,7 +97,8 @@ class Watch {
         if (status.start() != 0 && status.start() != start_)
             return false;
         while (const auto sentence = status.next()) {
-            if (sentence->sequence <= seen_ || genv::watch::isAboutTheWait(sentence->text))
+            if (sentence->sequence <= seen_ || genv::watch::isAboutTheWait(sentence->text) ||
+                genv::watch::isAboutARefusal(sentence->text))
                 continue;
             genv::watch::write(STDERR_FILENO, id_, *sentence);
             keeps_ = keeps_ || genv::watch::isAboutKeptDevices(sentence->text);

@@ -5,6 +5,7 @@
 
 #include "core/granted_sentence.hpp"
 #include "core/kept_sentence.hpp"
+#include "core/refused_sentence.hpp"
 #include "core/rule_advice.hpp"
 
 #include <sys/uio.h>
@@ -89,6 +90,11 @@ constexpr bool contains(std::string_view text, std::string_view part) {
 /// Whether a sentence reports a grant, which genvctl has reported itself.
 constexpr bool isAboutTheWait(std::string_view text) {
     return contains(text, core::grantedAfter);
+}
+
+/// Whether a sentence reports a GPU that the kernel refused to a program, which reports it itself.
+constexpr bool isAboutARefusal(std::string_view text) {
+    return text.ends_with(core::notHeld);
 }
 
 /// Whether a sentence says that processes keep the devices of an environment without a shell.
