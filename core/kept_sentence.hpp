@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The sentence in a status file about the devices that an environment without a shell keeps.
-// genv-watch recognises it, because it is the last one about a command.
+// genv-watch recognizes it, because it is the last one about a command.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The sentence in a status file about a GPU that the kernel refused. genv-watch recognises it: the
+// The sentence in a status file about a GPU that the kernel refused. genv-watch recognizes it: the
 // program itself has reported its error.
 #pragma once
 
