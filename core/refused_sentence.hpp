@@ -7,7 +7,7 @@
 
 namespace genv::core {
 
-/// The end of "process 12 (python) was refused GPU 0, which you do not hold".
+/// In "process 12 (python) was refused GPU 0, which you do not hold"; advice may follow.
 inline constexpr std::string_view notHeld = ", which you do not hold";
 
 } // namespace genv::core

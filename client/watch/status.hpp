@@ -94,7 +94,7 @@ constexpr bool isAboutTheWait(std::string_view text) {
 
 /// Whether a sentence reports a GPU that the kernel refused to a program, which reports it itself.
 constexpr bool isAboutARefusal(std::string_view text) {
-    return text.ends_with(core::notHeld);
+    return contains(text, core::notHeld);
 }
 
 /// Whether a sentence says that processes keep the devices of an environment without a shell.

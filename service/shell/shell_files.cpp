@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/shell/shell_files.hpp"
 
+#include "core/granted_sentence.hpp"
 #include "core/sentences.hpp"
 #include "core/text.hpp"
 #include "core/visible_devices.hpp"
@@ -158,13 +159,15 @@ void ShellFiles::on(const core::EnvironmentRemoved& event) {
 }
 
 // A program that watches the file (client/watch) may not have read a sentence that is so new, such
-// as the one that says why a rule ended the last process.
+// as the one that says why a rule ended the last process. It does not show the end of a wait.
 bool ShellFiles::hasFreshSentence(const std::string& label) {
     const auto found = files_.find(label);
     if (found == files_.end() || found->second.sentences.empty())
         return false;
     constexpr std::uint64_t freshMicroseconds = 10'000'000;
-    return nextSequence() - found->second.sentences.back().sequence < freshMicroseconds;
+    const Sentence& last = found->second.sentences.back();
+    return last.text.find(core::grantedAfter) == std::string::npos &&
+           nextSequence() - last.sequence < freshMicroseconds;
 }
 
 void ShellFiles::end(File& file) {

@@ -57,6 +57,8 @@ TEST(WatchStatus, KnowsTheSentencesThatAreNoNewsAndTheLastOne) {
     EXPECT_TRUE(isAboutTheWait("GPU 0 was granted after 5min in the queue"));
     EXPECT_FALSE(isAboutTheWait("GPU 0 was lost"));
     EXPECT_TRUE(isAboutARefusal("process 12 (python) was refused GPU 0, which you do not hold"));
+    EXPECT_TRUE(isAboutARefusal("process 12 (python) was refused GPU 1, which you do not hold; "
+                                "\"genv attach --index 1\" attaches it"));
     EXPECT_FALSE(isAboutARefusal("GPU 0 was lost"));
     EXPECT_TRUE(isAboutKeptDevices("it keeps GPU 0, which process 12 still uses"));
     EXPECT_FALSE(isAboutKeptDevices("GPU 0 was lost"));
