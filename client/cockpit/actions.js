@@ -272,6 +272,6 @@ export class Actions {
     }
 
     startService() {
-        this.#now(() => this.bus.call(PATH, "org.freedesktop.DBus.Peer", "Ping"), _("genvd is running."));
+        this.#now(() => this.bus.start(), _("genvd is running."));
     }
 }

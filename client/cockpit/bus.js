@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The connection to the service. Calls are made as the logged-in user. If polkit refuses one, it is repeated as root
 // through Cockpit's administrative access, if that is on. The connection is restored when the service or bus is back.
+//
+// Opening the page starts genvd. Nothing after that does: Cockpit's bridge starts the service of each well-known name that a
+// channel names, and so does the bus for each call, so that the channels here name the owner's connection instead.
 import {_} from "./i18n.js";
 import {PATH} from "./store.js";
 
 const NAME = "dev.genv.Manager";
+const DRIVER = "org.freedesktop.DBus";
 const ACTIONS = "dev.genv.manager.";
 /** The polkit actions of administrators. */
 export const MANAGE = "manage-others";
@@ -37,34 +41,99 @@ export class Bus {
         this.listener = listener;
         this.permission = cockpit.permission({admin: true});
         this.failures = 0;
+        /** The channel to the bus's own objects. @type {any} */
+        this.driver = null;
+        /** The channel to genvd. @type {any} */
         this.client = null;
+        /** The same as root. @type {any} */
         this.root = null;
+        /** @type {string | null} */
+        this.owner = null;
+        this.started = false;
         /** @type {Set<string>} what polkit allows without administrative access */
         this.granted = new Set();
     }
 
     open() {
-        const client = this.cockpit.dbus(NAME, {bus: "system"});
-        this.client = client;
-        client.addEventListener("owner", (/** @type {any} */ _event, /** @type {string | null} */ owner) => {
-            this.failures = 0;
-            this.listener.onOwner(owner || null);
-        });
-        client.addEventListener("close", (/** @type {any} */ _event, /** @type {any} */ options) => {
-            if (this.client !== client)
+        const driver = this.cockpit.dbus(DRIVER, {bus: "system"});
+        this.driver = driver;
+        driver.addEventListener("close", (/** @type {any} */ _event, /** @type {any} */ options) => {
+            if (this.driver !== driver)
                 return;
-            this.client = null;
+            this.#forget();
             this.listener.onClosed(options?.problem ?? "");
             const delay = RETRY[Math.min(this.failures++, RETRY.length - 1)];
-            globalThis.setTimeout(() => this.client ?? this.open(), delay);
+            globalThis.setTimeout(() => this.driver ?? this.open(), delay);
+        });
+        driver.subscribe({interface: DRIVER, member: "NameOwnerChanged", arg0: NAME},
+            (/** @type {string} */ _path, /** @type {string} */ _interface, /** @type {string} */ _member, /** @type {any[]} */ args) =>
+                this.#setOwner(driver, args[2] || null));
+        this.#findOwner(driver);
+    }
+
+    /** Calls a method of the bus's own.
+     * @param {string} member @param {string} type @param {any[]} args
+     * @returns {Promise<any[]>} */
+    #ask(member, type, args) {
+        return this.#call(this.driver, "/org/freedesktop/DBus", DRIVER, member, type, args);
+    }
+
+    /** Starts genvd, as its user asks. */
+    async start() {
+        await this.#ask("StartServiceByName", "su", [NAME, 0]);
+    }
+
+    /** @param {any} driver */
+    async #findOwner(driver) {
+        if (!this.started) {
+            this.started = true;
+            await this.start().catch(() => undefined); // the next call finds no owner
+        }
+        try {
+            const [owner] = await this.#ask("GetNameOwner", "s", [NAME]);
+            this.#setOwner(driver, owner);
+        } catch (error) {
+            if (this.driver === driver && !this.owner && isNobody(error))
+                this.listener.onOwner(null);
+        }
+    }
+
+    /** @param {any} driver @param {string | null} owner */
+    #setOwner(driver, owner) {
+        if (this.driver !== driver || (owner && this.owner === owner))
+            return;
+        this.failures = 0;
+        this.#forgetOwner();
+        if (!owner) {
+            this.listener.onOwner(null);
+            return;
+        }
+        const client = this.cockpit.dbus(owner, {bus: "system"});
+        this.owner = owner;
+        this.client = client;
+        client.addEventListener("owner", (/** @type {any} */ _event, /** @type {string | null} */ found) => {
+            if (this.client === client && found)
+                this.listener.onOwner(found);
         });
         client.subscribe({path_namespace: PATH}, this.listener.onSignal);
     }
 
-    reopen() {
-        const {client} = this;
-        this.client = null;
+    #forgetOwner() {
+        const {client, root} = this;
+        this.owner = this.client = this.root = null;
         client?.close();
+        root?.close();
+    }
+
+    #forget() {
+        const {driver} = this;
+        this.driver = null;
+        driver?.close();
+        this.#forgetOwner();
+    }
+
+    reopen() {
+        this.#forget();
         this.open();
     }
 
@@ -102,8 +171,8 @@ export class Bus {
     }
 
     #rootClient() {
-        if (!this.root) {
-            const root = this.cockpit.dbus(NAME, {bus: "system", superuser: "require"});
+        if (!this.root && this.owner) {
+            const root = this.cockpit.dbus(this.owner, {bus: "system", superuser: "require"});
             root.addEventListener("close", () => {
                 if (this.root === root)
                     this.root = null;

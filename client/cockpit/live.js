@@ -30,7 +30,7 @@ export class Live {
         this.checking = false;
         this.bus = new Bus(cockpit, {
             onOwner: owner => owner ? this.load() : this.#gone("no-service", ""),
-            onClosed: problem => this.#gone(problem === "not-found" || this.phase === "no-service" ? "no-service" : "no-bus", problem),
+            onClosed: problem => this.#gone("no-bus", problem),
             onSignal: (...signal) => this.#onSignal(...signal),
         });
     }

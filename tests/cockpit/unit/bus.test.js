@@ -7,15 +7,20 @@ import {Live} from "../../../client/cockpit/live.js";
 
 const REFUSED = Object.assign(new Error("no"), {name: "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"});
 
+const OWNER = ":1.5";
+
 class Client {
-    constructor(options, answer) {
-        Object.assign(this, {options, answer, calls: [], listeners: {}});
+    constructor(name, options, answer) {
+        Object.assign(this, {name, options, answer, calls: [], listeners: {}});
     }
     addEventListener(name, listener) {
         this.listeners[name] = listener;
     }
-    subscribe(match, listener) {
+    subscribe(_match, listener) {
         this.onSignal = listener;
+    }
+    close() {
+        this.closed = true;
     }
     async call(path, interfaceName, member, args) {
         this.calls.push(member);
@@ -23,27 +28,56 @@ class Client {
     }
 }
 
-function cockpit(answer, allowed = null) {
-    const clients = [];
-    return {clients, permission: () => ({allowed}), dbus: (_name, options) => clients[clients.push(new Client(options, answer)) - 1]};
+/** A bus whose service has an owner or none, and which starts it when that is asked for. */
+class NamesOfBus {
+    constructor(owner) {
+        this.owner = owner;
+        this.starts = 0;
+    }
+    answer(member) {
+        if (member === "StartServiceByName") {
+            this.starts += 1;
+            return [1];
+        }
+        return this.owner ? [this.owner] : Promise.reject(Object.assign(new Error("?"), {name: "org.freedesktop.DBus.Error.NameHasNoOwner"}));
+    }
 }
 
-function bus(answer, allowed) {
-    const fake = cockpit(answer, allowed);
-    const found = new Bus(fake, {onOwner: () => undefined, onClosed: () => undefined, onSignal: () => undefined});
+function cockpit(answer, allowed = null, names = new NamesOfBus(OWNER)) {
+    /** The channels to the service, and those to the bus. */
+    const clients = [];
+    const drivers = [];
+    return {clients, drivers, names, permission: () => ({allowed}), dbus: (name, options) => name === "org.freedesktop.DBus"
+        ? drivers[drivers.push(new Client(name, options, member => names.answer(member))) - 1]
+        : clients[clients.push(new Client(name, options, answer)) - 1]};
+}
+
+const turn = () => new Promise(resolve => setImmediate(resolve));
+
+async function bus(answer, allowed, names) {
+    const fake = cockpit(answer, allowed, names);
+    const owners = [];
+    const found = new Bus(fake, {onOwner: owner => owners.push(owner), onClosed: () => undefined, onSignal: () => undefined});
     found.open();
-    return {fake, found};
+    await turn();
+    return {fake, found, owners};
+}
+
+/** The bus tells that the owner of the service's name changed. */
+function changeOwner(fake, owner) {
+    fake.names.owner = owner;
+    fake.drivers.at(-1).onSignal("/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", ["dev.genv.Manager", "", owner ?? ""]);
 }
 
 test("what is one's own never becomes root's", async () => {
-    const {fake, found} = bus(() => Promise.reject(REFUSED), true);
+    const {fake, found} = await bus(() => Promise.reject(REFUSED), true);
     await assert.rejects(found.call("/x", "i", "Activate"), REFUSED);
     assert.equal(fake.clients.length, 1);
     assert.equal(fake.clients[0].options.superuser, undefined);
 });
 
 test("what polkit refuses takes administrative access, and is not tried without", async () => {
-    const {fake, found} = bus((_member, _args, options) => options.superuser ? ["done"] : Promise.reject(REFUSED), true);
+    const {fake, found} = await bus((_member, _args, options) => options.superuser ? ["done"] : Promise.reject(REFUSED), true);
     assert.deepEqual(await found.callForOthers("manage-others", "/x", "i", "Detach"), ["done"]);
     assert.deepEqual(await found.callForOthers("manage-others", "/x", "i", "Detach"), ["done"]);
     assert.deepEqual(fake.clients.map(client => client.options.superuser), [undefined, "require"]);
@@ -51,7 +85,7 @@ test("what polkit refuses takes administrative access, and is not tried without"
 });
 
 test("what polkit no longer allows is asked again as root", async () => {
-    const {fake, found} = bus((_member, _args, options) => options.superuser ? ["done"] : Promise.reject(REFUSED), true);
+    const {fake, found} = await bus((_member, _args, options) => options.superuser ? ["done"] : Promise.reject(REFUSED), true);
     found.granted.add("manage-others");
     assert.deepEqual(await found.callForOthers("manage-others", "/x", "i", "Detach"), ["done"]);
     assert.deepEqual(fake.clients.map(client => client.calls.length), [1, 1]);
@@ -59,14 +93,14 @@ test("what polkit no longer allows is asked again as root", async () => {
 
 test("without administrative access a sentence says what to do", async () => {
     for (const allowed of [null, false]) { // null: not known yet
-        const {fake, found} = bus(() => Promise.reject(REFUSED), allowed);
+        const {fake, found} = await bus(() => Promise.reject(REFUSED), allowed);
         await assert.rejects(found.callForOthers("manage-others", "/x", "i", "Detach"), NeedsAdministrator);
         assert.equal(fake.clients.length, 1);
     }
 });
 
 test("what polkit allows needs no root", async () => {
-    const {fake, found} = bus(() => ["done"], true);
+    const {fake, found} = await bus(() => ["done"], true);
     found.granted.add("manage-others");
     await found.callForOthers("manage-others", "/x", "i", "Detach");
     assert.equal(fake.clients.length, 1);
@@ -74,23 +108,65 @@ test("what polkit allows needs no root", async () => {
 
 test("another failure is not tried again", async () => {
     const gone = Object.assign(new Error("gone"), {name: "dev.genv.Error.NoSuchDevice"});
-    const {fake, found} = bus(() => Promise.reject(gone), true);
+    const {fake, found} = await bus(() => Promise.reject(gone), true);
     found.granted.add("manage-others");
     await assert.rejects(found.callForOthers("manage-others", "/x", "i", "Detach"), gone);
     assert.equal(fake.clients.length, 1);
 });
 
-test("a closed connection is opened again", async t => {
-    const {fake, found} = bus(() => []);
-    const later = [];
+/** Runs what was put off until later.
+ * @returns {() => void} */
+function later(t) {
+    const calls = [];
     const realTimeout = globalThis.setTimeout;
     t.after(() => globalThis.setTimeout = realTimeout);
-    globalThis.setTimeout = callback => later.push(callback);
-    fake.clients[0].listeners.close({}, {problem: "disconnected"});
+    globalThis.setTimeout = callback => calls.push(callback);
+    return () => calls.splice(0).forEach(callback => callback());
+}
+
+test("a closed connection is opened again", async t => {
+    const {fake, found} = await bus(() => []);
+    const goOn = later(t);
+    fake.drivers[0].listeners.close({}, {problem: "disconnected"});
     await assert.rejects(found.call("/x", "i", "Ping"), /not connected/);
-    later.forEach(callback => callback());
+    goOn();
+    await turn();
     assert.equal(fake.clients.length, 2);
     assert.equal(found.client, fake.clients[1]);
+});
+
+test("the page starts the service when it opens, and when its user says so, and never else", async t => {
+    const {fake, found, owners} = await bus(() => [], null, new NamesOfBus(null));
+    assert.equal(fake.names.starts, 1);
+    assert.deepEqual(owners, [null]);
+    changeOwner(fake, OWNER);
+    changeOwner(fake, null);
+    const goOn = later(t);
+    fake.drivers[0].listeners.close({}, {problem: "disconnected"});
+    goOn();
+    await turn();
+    found.reopen();
+    await turn();
+    assert.equal(fake.drivers.length, 3);
+    assert.equal(fake.names.starts, 1);
+    assert.deepEqual(fake.clients.map(client => client.name), [OWNER]);
+    await found.start();
+    assert.equal(fake.names.starts, 2);
+});
+
+test("nothing is asked of a service that has gone, by its name least of all", async () => {
+    const {fake, found, owners} = await bus((_member, _args, options) => options.superuser ? ["done"] : Promise.reject(REFUSED), true);
+    fake.clients[0].listeners.owner({}, OWNER);
+    await found.callForOthers("manage-others", "/x", "i", "Detach");
+    changeOwner(fake, null);
+    assert.deepEqual(fake.clients.map(client => client.closed), [true, true]);
+    await assert.rejects(found.call("/x", "i", "Ping"), /not connected/);
+    await assert.rejects(found.callForOthers("manage-others", "/x", "i", "Detach"), /not connected/);
+    changeOwner(fake, ":1.9");
+    fake.clients[2].listeners.owner({}, ":1.9");
+    await found.callForOthers("manage-others", "/x", "i", "Detach");
+    assert.deepEqual(fake.clients.map(client => client.name), [OWNER, OWNER, ":1.9", ":1.9"]);
+    assert.deepEqual(owners, [OWNER, null, ":1.9"]);
 });
 
 const SERVICE = {GetAll: () => [{Version: {t: "s", v: "2.0.0"}}], GetManagedObjects: () => [{}], ListQueue: () => [[]],
@@ -101,8 +177,9 @@ async function live(answers) {
     const fake = cockpit(member => answers[member]());
     const found = new Live(fake, {onChange: () => undefined, onEvent: () => undefined, onReady: () => undefined, onNotice: () => undefined});
     found.bus.open();
+    await turn();
     await found.load();
-    return {found, client: fake.clients[0]};
+    return {found, fake, client: fake.clients[0]};
 }
 
 test("nobody samples for a page that nobody sees", async () => {
@@ -130,7 +207,6 @@ test("a driver that hangs piles up no questions", async () => {
 
 test("a way that is cut without a word is noticed, and opened again", async t => {
     const {found, client} = await live(SERVICE);
-    client.close = () => undefined;
     client.answer = () => new Promise(() => undefined);
     found.poll();
     found.polledAt -= 10_000;
@@ -150,13 +226,13 @@ test("a service without the newer methods is shown without what they tell", asyn
 });
 
 test("no service is no error, and what comes back is read anew", async () => {
-    const {found, client} = await live({...SERVICE, GetManagedObjects: () => Promise.reject(
+    const {found, fake, client} = await live({...SERVICE, GetManagedObjects: () => Promise.reject(
         Object.assign(new Error("?"), {name: "org.freedesktop.DBus.Error.ServiceUnknown"}))});
     assert.equal(found.phase, "no-service");
     client.answer = member => SERVICE[member]();
-    client.listeners.owner({}, ":1.5");
-    await new Promise(resolve => setImmediate(resolve));
+    client.listeners.owner({}, OWNER);
+    await turn();
     assert.equal(found.phase, "ready");
-    client.listeners.owner({}, null);
+    changeOwner(fake, null);
     assert.equal(found.phase, "no-service");
 });
