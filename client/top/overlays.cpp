@@ -3,6 +3,7 @@
 
 #include "client/top/text.hpp"
 #include "client/top/view.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
