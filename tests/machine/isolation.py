@@ -170,6 +170,19 @@ class Isolation(Isolated):
             with self.subTest(way):
                 self.assert_opens(STRANGER, command)
 
+    def test_a_person_with_a_uid_of_a_service_is_no_service(self):
+        """systemd gives 61184 to 65519 to services with DynamicUser=, and an administrator gave one to erin."""
+        self.machine.must(["useradd", "--uid=62000", "--user-group", "--create-home", "erin"])
+        self.addCleanup(self.machine.must, ["userdel", "--force", "--remove", "erin"])
+        session = ways_in.unit([ways_in.OPEN, *NODES], "User=erin", "PAMName=login")
+        await_that("PID 1's answer about erin", lambda: self.opened(session) == STRANGER)
+        self.assertIn("Exempt: root, uids 1-999, uids 61184-61999, uids 62001-65519.",
+                      " ".join(self.machine.must(["genvctl", "doctor"]).split()))
+        self.assert_opens(EVERYTHING, ways_in.unit([ways_in.OPEN, *NODES], "DynamicUser=yes"))
+        self.machine.must(["systemctl", "restart", "genvd"])
+        self.restart_loader()
+        self.assert_opens(STRANGER, session)
+
     def test_a_node_that_a_user_makes_by_a_setuid_program_is_closed(self):
         mknod, node = "/usr/local/sbin/test-mknod", "/dev/nvidia9"
         self.machine.must(f"cp /usr/bin/mknod {mknod} && chmod 4755 {mknod}")
