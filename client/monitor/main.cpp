@@ -89,13 +89,10 @@ bool isUnit() {
 }
 
 void announce(const Options& options, const std::string& target) {
-    fmt::print("Metrics:     http://{}/metrics\n", target);
-    if (isUnit()) {
-        fmt::print("Prometheus:  scrape {0}; alert rules are in "
-                   "{1}/genv/prometheus/genv.rules.yml\n"
-                   "Grafana:     import {1}/genv/grafana/genv-overview.json\n",
-                   target, GENV_DATA_FOLDER);
+    if (isUnit()) { // whose journal has events, and no advice
+        fmt::print("Serving metrics at http://{}/metrics\n", target);
     } else {
+        fmt::print("Metrics:     http://{}/metrics\n", target);
         const auto word = [&](const char* option, const char* file) {
             return option + remote::quotedForShell((options.configFolder / file).native());
         };
@@ -118,7 +115,7 @@ void serve(const Options& options, const Server::Scrape& scrape,
     const std::string target = endpoint(reachable(options.address), server.port());
     writeConfigFiles(options.configFolder, target, options.interval);
     leaveRoot();
-    server.start(scrape);
+    server.start(scrape, options.hostNames);
     announce(options, target);
     work();
 }

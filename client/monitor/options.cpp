@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/options.hpp"
 
+#include "client/monitor/host_names.hpp"
 #include "core/command_line/help_formatter.hpp"
 #include "core/command_line/parsing.hpp"
 #include "core/user_database.hpp"
@@ -36,6 +37,15 @@ std::string address(std::string text) {
         inet_pton(AF_INET6, text.c_str(), parsed.data()) != 1)
         core::refuseValue("--listen", text, "an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
     return text;
+}
+
+void addNames(std::vector<std::string>& names, const std::vector<std::string>& added) {
+    for (const std::string& name : added) {
+        if (!isHostName(name))
+            core::refuseValue("--host-name", name,
+                              "a host name without a port, such as gpu1.example.org");
+        names.push_back(name);
+    }
 }
 
 // Returns an absolute path from the environment. systemd separates several paths by colons.
@@ -100,6 +110,12 @@ void define(CLI::App& app, Options& options) {
         });
     add("--listen", "ADDRESS", "Listen on this IP address [default: 127.0.0.1]",
         [&](const std::string& text) { options.address = address(text); });
+    app.add_option_function<std::vector<std::string>>(
+           "--host-name",
+           [&](const std::vector<std::string>& names) { addNames(options.hostNames, names); },
+           "Answer requests to the host NAME, too; may be repeated")
+        ->type_name("NAME...")
+        ->allow_extra_args(false);
     add("--config-dir", "FOLDER", "Write Prometheus and Grafana files to FOLDER",
         [&](const std::string& text) {
             options.configFolder = std::filesystem::absolute(text).lexically_normal();

@@ -15,8 +15,9 @@
 namespace genv::monitor {
 
 struct Options {
-    std::string address = "127.0.0.1"; ///< IPv4 or IPv6, without brackets
-    std::uint16_t port = 14368;        ///< 0 for a free port
+    std::string address = "127.0.0.1";  ///< IPv4 or IPv6, without brackets
+    std::uint16_t port = 14368;         ///< 0 for a free port
+    std::vector<std::string> hostNames; ///< under which to answer, besides those of this machine
     std::filesystem::path configFolder;
     std::chrono::seconds interval{10};
     Selection selection;

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <microhttpd.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,9 +19,11 @@
 namespace genv::monitor {
 
 struct Server::Served {
-    Served(Scrape how, std::size_t max) : scrape(std::move(how)), connections(max) {}
+    Served(Scrape how, const std::vector<std::string>& hosts, std::size_t max)
+        : scrape(std::move(how)), names(hosts), connections(max) {}
 
     Scrape scrape;
+    HostNames names;
     Connections connections;
 };
 
@@ -87,13 +90,39 @@ MHD_Result reply(MHD_Connection* connection, unsigned status, std::string_view t
     return result;
 }
 
+// HTTP/1.0 has no Host header, and browsers always send one.
+bool isForThisMachine(MHD_Connection* connection, HostNames& names) {
+    struct Judged {
+        HostNames& names;
+        bool isAccepted = true;
+    } judged{names};
+    const auto judge = [](void* data, MHD_ValueKind /*kind*/, const char* header,
+                          const char* value) noexcept -> MHD_Result {
+        auto& state = *static_cast<Judged*>(data);
+        try {
+            if (strcasecmp(header, MHD_HTTP_HEADER_HOST) == 0)
+                state.isAccepted = value != nullptr && state.names.accept(value);
+        } catch (const std::exception&) { // such as no memory
+            state.isAccepted = false;
+        }
+        return state.isAccepted ? MHD_YES : MHD_NO; // no ends the loop
+    };
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, judge, &judged);
+    return judged.isAccepted;
+}
+
 MHD_Result answer(void* daemon, MHD_Connection* connection, const char* path, const char* method,
                   const char* /*version*/, const char* /*body*/, std::size_t* bodySize,
                   void** /*state*/) noexcept {
-    auto& [scrape, connections] = *static_cast<Server::Served*>(daemon);
+    auto& [scrape, names, connections] = *static_cast<Server::Served*>(daemon);
     connections.beginRequest(connection);
     if (*bodySize != 0) // requests with a body are refused
         return MHD_NO;
+    if (!isForThisMachine(connection, names))
+        return reply(connection, MHD_HTTP_MISDIRECTED_REQUEST,
+                     "Unknown host name: use an address of this machine, its name, or a name given "
+                     "to the exporter with --host-name.\n",
+                     textType);
     if (std::string_view(path) != "/metrics")
         return reply(connection, MHD_HTTP_NOT_FOUND, "The metrics are under /metrics.\n", textType);
     if (std::string_view(method) != MHD_HTTP_METHOD_GET &&
@@ -134,8 +163,8 @@ Server::~Server() {
         close(socket_);
 }
 
-void Server::start(Scrape scrape) {
-    served_ = std::make_unique<Served>(std::move(scrape), maxConnections);
+void Server::start(Scrape scrape, const std::vector<std::string>& names) {
+    served_ = std::make_unique<Served>(std::move(scrape), names, maxConnections);
     daemon_.reset(MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
             MHD_USE_ITC,

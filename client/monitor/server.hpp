@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The web server: GET /metrics on one address, and nothing else. It uses libmicrohttpd and not the
-// server of prometheus-cpp, which in Debian does not support IPv6 and cannot report why it failed
-// to listen.
+// The web server: GET /metrics on one address, under the names of this machine, and nothing else.
+// It uses libmicrohttpd and not the server of prometheus-cpp, which in Debian does not support IPv6
+// and cannot report why it failed to listen.
 #pragma once
+
+#include "client/monitor/host_names.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 struct MHD_Daemon;
 
@@ -28,8 +31,9 @@ class Server {
     ~Server();
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-    /// Starts answering. Throws std::runtime_error.
-    void start(Scrape scrape);
+    /// Starts answering requests without a Host header, and those to an address, to localhost, to a
+    /// name of this machine, or to one of `names`. Throws std::runtime_error.
+    void start(Scrape scrape, const std::vector<std::string>& names = {});
 
     struct Served; ///< the data used by the daemon's threads
 

@@ -26,10 +26,10 @@ ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def get(url, method="GET"):
+def get(url, method="GET", headers=None):
     """Returns the status, content type and text of a page."""
     try:
-        with OPENER.open(urllib.request.Request(url, method=method), timeout=DEADLINE_SECONDS) as answer:
+        with OPENER.open(urllib.request.Request(url, method=method, headers=headers or {}), timeout=DEADLINE_SECONDS) as answer:
             return answer.status, answer.headers["Content-Type"], answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:

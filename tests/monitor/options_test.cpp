@@ -49,6 +49,13 @@ TEST(MonitorOptions, CountByTheLastOne) {
     EXPECT_EQ(parsed({"--listen=0.0.0.0", "--listen=[::1]"}).address, "::1");
 }
 
+TEST(MonitorOptions, TakeEveryHostName) {
+    EXPECT_EQ(parsed({"--host-name", "a", "--host-name=b.example"}).hostNames,
+              (std::vector<std::string>{"a", "b.example"}));
+    for (const char* name : {"", "*", "a b", "a:80", "http://a", "[::1]", "a..b", "-a", "\u00fc"})
+        EXPECT_NE(refusal({"--host-name", name}), "accepted") << name;
+}
+
 TEST(MonitorOptions, AreRefusedWithWhatWouldBeRight) {
     EXPECT_EQ(refusal({"--port", "x"}), "invalid value \"x\" for --port: expected 0-65535");
     EXPECT_EQ(refusal({"-p", "65536"}), "invalid value \"65536\" for --port: expected 0-65535");

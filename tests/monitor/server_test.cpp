@@ -52,7 +52,7 @@ class Connection {
 
 std::string scrape(std::uint16_t port) {
     const Connection prometheus(port);
-    prometheus.send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    prometheus.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     return prometheus.readAll();
 }
 
@@ -91,6 +91,31 @@ TEST_F(Exporter, IsScrapedWhileRequestsAreNotCompleted) {
         slow.back().send("GET /metrics HTTP/1.1\r\nX-Slow: ");
     }
     EXPECT_TRUE(isScraped(server.port()));
+}
+
+/// Returns the status line's number.
+std::string statusOf(std::uint16_t port, const std::string& request) {
+    const Connection browser(port);
+    browser.send(request);
+    return browser.readAll().substr(std::string("HTTP/1.1 ").size(), 3);
+}
+
+TEST_F(Exporter, AnswersNoRequestToAForeignName) {
+    const auto get = [&](const std::string& headers) {
+        return statusOf(server.port(),
+                        "GET /metrics HTTP/1.1\r\n" + headers + "Connection: close\r\n\r\n");
+    };
+    EXPECT_EQ(get("Host: localhost:14368\r\n"), "200");
+    EXPECT_EQ(get("host: 127.0.0.1\r\n"), "200");
+    EXPECT_EQ(get("Host: rebound.example\r\n"), "421");
+    EXPECT_EQ(get("HOST: rebound.example:14368\r\n"), "421");
+    EXPECT_EQ(get("Host: localhost\r\nHost: rebound.example\r\n"), "421");
+    EXPECT_EQ(get("Host: rebound.example\r\nHost: localhost\r\n"), "421");
+    EXPECT_EQ(get("Host: \r\n"), "421");
+}
+
+TEST_F(Exporter, AnswersRequestsWithoutAHost) {
+    EXPECT_EQ(statusOf(server.port(), "GET /metrics HTTP/1.0\r\n\r\n"), "200");
 }
 
 } // namespace

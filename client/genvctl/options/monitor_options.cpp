@@ -41,6 +41,11 @@ void MonitorOptions::addTo(CLI::App& command) {
     command.add_option("--listen", address, "Listen on this IP address [default: 127.0.0.1]")
         ->type_name("ADDRESS");
     command
+        .add_option("--host-name", hostNames,
+                    "Answer requests to the host NAME, too; may be repeated")
+        ->type_name("NAME...")
+        ->allow_extra_args(false);
+    command
         .add_option("--config-dir", configFolder, "Write Prometheus and Grafana files to FOLDER")
         ->type_name("FOLDER");
     command
@@ -59,6 +64,8 @@ void becomeExporter(const MonitorOptions& options, const MonitoredHosts& hosts) 
     std::vector<std::string> words{fmt::format("--port={}", options.port),
                                    "--listen=" + options.address,
                                    fmt::format("--interval={}", options.interval)};
+    for (const std::string& name : options.hostNames)
+        words.push_back("--host-name=" + name);
     if (!options.configFolder.empty())
         words.push_back("--config-dir=" + options.configFolder);
     if (options.noProcesses)

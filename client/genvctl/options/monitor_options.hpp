@@ -20,6 +20,7 @@ namespace genv::ctl {
 struct MonitorOptions {
     unsigned port = 14368;
     std::string address = "127.0.0.1";
+    std::vector<std::string> hostNames;
     std::string configFolder;
     unsigned interval = 10;
     bool noProcesses = false;
