@@ -6,8 +6,8 @@
 
 #include "service/gpu/nvml_library.hpp"
 #include "service/gpu/nvml_nodes.hpp"
-#include "service/gpu/nvml_processes.hpp"
 #include "service/gpu/nvml_protocol.hpp"
+#include "service/gpu/nvml_reader.hpp"
 
 #include <filesystem>
 #include <map>
@@ -39,15 +39,6 @@ class NvmlSampler {
   private:
     using Listing = std::optional<std::set<std::string>>;
 
-    // A working device, with the keys by which events and processes refer to it.
-    struct Entry {
-        nvml::Device handle = nullptr;
-        nvml::Device gpu = nullptr; // equals `handle`, except for MIG instances
-        std::uint32_t gpuInstance = nvml::noInstance;
-        std::uint32_t computeInstance = nvml::noInstance;
-        NvmlDevice device;
-    };
-
     [[nodiscard]] Listing listGpus() const;
     void start();
     void stop();
@@ -59,18 +50,6 @@ class NvmlSampler {
     [[nodiscard]] std::string readDriverVersion() const;
     [[nodiscard]] std::vector<core::DriverNode> readDriverNodes() const;
     void logFailures(std::map<unsigned, nvml::Return> failures);
-    [[nodiscard]] std::vector<Entry> readGpu(unsigned index) const;
-    [[nodiscard]] std::vector<Entry> readMigInstances(unsigned index, nvml::Device gpu) const;
-    [[nodiscard]] bool isInMigMode(nvml::Device gpu) const;
-    void readDevice(Entry& entry) const;
-    void readNodes(Entry& entry) const;
-    void readPciAddress(Entry& entry) const;
-    void readMemory(Entry& entry) const;
-    void readSensors(Entry& entry) const;
-    [[nodiscard]] std::vector<core::DeviceUse> readUses(Entry& entry) const;
-    void readUtilizations(const Entry& entry, std::vector<core::DeviceUse>& uses) const;
-    std::vector<NvmlProcess> readProcesses(const NvmlProcessVersions& versions, const Entry& entry,
-                                           nvml::Return& result) const;
 
     std::string libraryName_;
     std::filesystem::path gpuFolder_;
@@ -80,7 +59,7 @@ class NvmlSampler {
     bool started_ = false;
     Listing listing_; // as of the last start of NVML
     nvml::EventSet events_ = nullptr;
-    std::vector<Entry> entries_;                // from the last sample
+    std::vector<NvmlEntry> entries_;            // from the last sample
     std::map<unsigned, nvml::Return> failures_; // from the last sample, by GPU
     std::map<core::DeviceUuid, std::uint32_t> unreportedXids_;
 };
