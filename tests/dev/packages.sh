@@ -9,9 +9,12 @@ osRelease=/etc/os-release
 # The releases to name in errors about old or missing packages.
 supported="Debian 12 or 13"
 
-# requirementsOf COLUMN: prints the packages in a column of the table: 2 for Debian, 3 for Fedora, 4
-# for Arch.
-requirementsOf() { awk -F ' *\\| *' -v column="$1" '/^[^#]/ { print $column }' "$requirements" | sort -u | paste -sd ' '; }
+# requirementsOf COLUMN [NAMES]: prints the packages in a column of the table, 2 for Debian, 3 for
+# Fedora or 4 for Arch, without those of the NAMES that are joined by |.
+requirementsOf() {
+    awk -F ' *\\| *' -v column="$1" -v without="^(${2-})\$" '/^[^#]/ && $1 !~ without { print $column }' "$requirements" |
+        sort -u | paste -sd ' '
+}
 
 # Tests and benchmarks are part of the build, so a build needs their libraries.
 #
@@ -22,6 +25,9 @@ requirementsOf() { awk -F ' *\\| *' -v column="$1" '/^[^#]/ { print $column }' "
 #   Debian 13: Clang 19, but no clang-format 14, which defines the format of the sources. Clang 19
 #              also compiles the gate's program to other instructions.
 declare -A packages=(
+    # The preset "demo" builds without the rest.
+    [demo]="$(requirementsOf 2 'GTest|GMock|benchmark|EXPAT|prometheus-cpp-core|libmicrohttpd|ncursesw')
+        dbus polkitd libglib2.0-bin mount util-linux"
     [build]=$(requirementsOf 2)
     [test]="dbus dbus-broker polkitd systemd systemd-journal-remote libglib2.0-bin mount util-linux util-linux-extra git
         zsh fish bash-completion prometheus strace abigail-tools python3-venv mandoc groff-base rpm rpmlint
