@@ -77,16 +77,23 @@ void ShellFiles::start(const std::vector<core::ExpiredLease>& expired) {
 
 void ShellFiles::readFolder() {
     std::vector<std::string> broken;
-    for (const auto& [label, text] : folder_.open()) {
-        if (std::optional<File> file = parse(text)) {
-            lastSequence_ = std::max(lastSequence_, file->sequence);
-            files_[label] = std::move(*file);
-        } else {
+    std::vector<std::string> exposed;
+    for (const auto& [label, contents] : folder_.open()) {
+        std::optional<File> file = parse(contents.text);
+        if (!file) {
             broken.push_back(label);
+            continue;
         }
+        lastSequence_ = std::max(lastSequence_, file->sequence);
+        file->owner = contents.reader.value_or(0);
+        if (!contents.reader) // as earlier versions wrote it
+            exposed.push_back(label);
+        files_[label] = std::move(*file);
     }
     for (const std::string& label : broken)
         folder_.remove(label);
+    for (const std::string& label : exposed)
+        write(label, files_[label]);
 }
 
 std::optional<ShellFiles::File> ShellFiles::parse(std::string_view text) {
@@ -334,13 +341,16 @@ void ShellFiles::update(const core::EnvironmentId& id) {
     const std::uint64_t began = core::toMicroseconds(environment->created);
     const std::string devices = devicesOf(*environment);
     File& file = files_[label];
-    if (file.began == began && file.devices == devices) {
+    if (file.began == began && file.devices == devices && file.owner == environment->uid) {
         changes_.erase(id);
         return;
     }
-    if (file.began != began)
-        std::erase(ended_, label); // the id has been reused
+    if (file.began != began) { // the id has been reused
+        std::erase(ended_, label);
+        file.sentences.clear();
+    }
     file.began = began;
+    file.owner = environment->uid;
     file.devices = devices;
     file.sequence = nextSequence();
     for (Change& change : changes_[id]) {
@@ -436,7 +446,7 @@ void ShellFiles::write(const std::string& label, const File& file) {
     std::string text = fmt::format("{} {}\n{}\n", file.sequence, file.began, file.devices);
     for (const Sentence& sentence : file.sentences)
         text += fmt::format("{} {}\n", sentence.sequence, sentence.text);
-    folder_.write(label, std::move(text));
+    folder_.write(label, {std::move(text), file.owner});
 }
 
 void ShellFiles::remove(std::string label) { // NOLINT(performance-unnecessary-value-param)

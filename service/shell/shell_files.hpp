@@ -10,8 +10,9 @@
 // They report changes made by another user, a rule, a lease or a fault, the result of a wait,
 // leases that end soon (as long as this is true), and other news for the owner (shell_news.hpp).
 //
-// All contents are derived from the ledger and readable by everyone. If a file cannot be written, a
-// line is logged and the file is written later (shell_folder.hpp).
+// All contents are derived from the ledger. Only the environment's owner can read them, because a
+// sentence may name programs. If a file cannot be written, a line is logged and the file is written
+// later (shell_folder.hpp).
 #pragma once
 
 #include "core/events.hpp"
@@ -88,6 +89,7 @@ class ShellFiles {
         std::uint64_t began = 0; ///< 0: the environment has ended
         std::string devices;
         std::deque<Sentence> sentences;
+        core::Uid owner = 0; ///< of the environment; root if it ended unknown to this service
     };
     /// Devices attached or detached for the same cause, collected until the change is complete.
     struct Change {

@@ -19,18 +19,20 @@ namespace {
 // The label of an object path has no dot, so no environment's file has this name.
 constexpr const char* temporaryName = "new.";
 
-std::string readWhole(int folder, const char* name) {
+ShellFolder::Contents readWhole(int folder, const char* name) {
     const core::Descriptor file(
         ::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (file.get() < 0)
+        return {};
     std::string text;
     std::array<char, 4096> buffer{};
-    while (file.get() >= 0 && text.size() < ShellFolder::largestFile) {
+    while (text.size() < ShellFolder::largestFile) {
         const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
         if (count <= 0)
             break;
         text.append(buffer.data(), static_cast<std::size_t>(count));
     }
-    return text;
+    return {std::move(text), readerOf(file.get())};
 }
 
 std::vector<std::string> namesIn(int folder) {
@@ -42,40 +44,28 @@ std::vector<std::string> namesIn(int folder) {
     return names;
 }
 
-// Replaces a file, or creates it, as a whole. Returns 0 or an errno value.
-int replaceFile(int folder, const std::string& name, const std::string& text) {
-    const core::Descriptor file(::openat(
-        folder, temporaryName, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (file.get() < 0 || ::fchmod(file.get(), 0644) < 0)
-        return errno;
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
-    if (written != static_cast<ssize_t>(text.size()))
-        return written < 0 ? errno : ENOSPC;
-    return ::renameat(folder, temporaryName, folder, name.c_str()) < 0 ? errno : 0;
-}
-
 } // namespace
 
 ShellFolder::ShellFolder(std::filesystem::path path, core::Log& log, std::string consequence)
     : path_(std::move(path)), log_(log), consequence_(std::move(consequence)) {}
 
-const std::map<std::string, std::string>& ShellFolder::open() {
+const std::map<std::string, ShellFolder::Contents>& ShellFolder::open() {
     if (openFolder() == 0) {
         ::unlinkat(folder_.get(), temporaryName, 0); // left by a crash
         for (const std::string& name : namesIn(folder_.get()))
-            texts_[name] = readWhole(folder_.get(), name.c_str());
+            files_[name] = readWhole(folder_.get(), name.c_str());
     }
     hasBegun_ = true;
-    return texts_;
+    return files_;
 }
 
-void ShellFolder::write(const std::string& name, std::string text) {
-    texts_[name] = std::move(text);
+void ShellFolder::write(const std::string& name, Contents contents) {
+    files_[name] = std::move(contents);
     settle(name, makeRight(name));
 }
 
 void ShellFolder::remove(const std::string& name) {
-    texts_.erase(name);
+    files_.erase(name);
     // If the folder does not exist, neither does the file.
     settle(name, folder_.get() < 0 ? 0 : makeRight(name));
 }
@@ -106,7 +96,7 @@ int ShellFolder::openFolder() {
         return 0;
     // The folder was removed with all its files, or it could not be opened at the start and its
     // files are unknown.
-    for (const auto& [name, text] : texts_)
+    for (const auto& [name, contents] : files_)
         unwritten_.insert(name);
     for (std::string& name : namesIn(folder_.get()))
         unwritten_.insert(std::move(name));
@@ -117,11 +107,35 @@ int ShellFolder::openFolder() {
 
 // Returns 0 or an errno value.
 int ShellFolder::makeRight(const std::string& name) {
-    const auto wanted = texts_.find(name);
-    if (wanted == texts_.end())
+    const auto wanted = files_.find(name);
+    if (wanted == files_.end())
         return ::unlinkat(folder_.get(), name.c_str(), 0) == 0 || errno == ENOENT ? 0 : errno;
     const int error = openFolder();
-    return error != 0 ? error : replaceFile(folder_.get(), name, wanted->second);
+    return error != 0 ? error : replaceFile(name, wanted->second);
+}
+
+// Replaces a file, or creates it, as a whole. Returns 0 or an errno value.
+int ShellFolder::replaceFile(const std::string& name, const Contents& contents) {
+    const core::Descriptor file(::openat(
+        folder_.get(), temporaryName, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (file.get() < 0)
+        return errno;
+    int error = setReader(file.get(), contents.reader);
+    if (error == ENOTSUP) {
+        // Prompts matter more than what a kernel without access control lists can hide.
+        if (!std::exchange(hasWarned_, true))
+            log_.warning("the file system of {} has no access control lists; every user can read "
+                         "what is written for one",
+                         path_.string());
+        error = setReader(file.get(), std::nullopt);
+    }
+    if (error != 0)
+        return error;
+    const std::string& text = contents.text;
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written != static_cast<ssize_t>(text.size()))
+        return written < 0 ? errno : ENOSPC;
+    return ::renameat(folder_.get(), temporaryName, folder_.get(), name.c_str()) < 0 ? errno : 0;
 }
 
 void ShellFolder::settle(const std::string& name, int error) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A folder of small files that everyone may read, kept up to date. Each file is replaced as a whole
-// by rename. Failed writes and removals, for example because the folder was removed, are remembered
-// and retried in retry().
+// A folder of small files, each for one user or for everyone, kept up to date. Each file is
+// replaced as a whole by rename. Failed writes and removals, for example because the folder was
+// removed, are remembered and retried in retry().
 #pragma once
 
 #include "core/descriptor.hpp"
 #include "core/ports/log.hpp"
+#include "service/shell/file_reader.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -18,6 +19,11 @@ namespace genv::service {
 
 class ShellFolder {
   public:
+    struct Contents {
+        std::string text;
+        FileReader reader; ///< who may read it, besides root
+    };
+
     /// The maximum number of bytes to read from a file.
     static constexpr std::size_t largestFile = 64 << 10;
 
@@ -28,10 +34,10 @@ class ShellFolder {
     /// Creates the folder if necessary. Returns its files by name; from then on, these are the
     /// desired contents. Returns nothing if the folder cannot be opened yet. Its files are then
     /// removed later.
-    const std::map<std::string, std::string>& open();
+    const std::map<std::string, Contents>& open();
 
-    /// Sets the desired text of a file. The name must be one plain word without a dot.
-    void write(const std::string& name, std::string text);
+    /// Sets the desired contents of a file. The name must be one plain word without a dot.
+    void write(const std::string& name, Contents contents);
     /// Declares that a file should not exist.
     void remove(const std::string& name);
 
@@ -45,15 +51,17 @@ class ShellFolder {
   private:
     int openFolder();
     int makeRight(const std::string& name);
+    int replaceFile(const std::string& name, const Contents& contents);
     void settle(const std::string& name, int error);
 
     const std::filesystem::path path_;
     core::Log& log_;
     const std::string consequence_;
     core::Descriptor folder_;
-    bool hasBegun_ = false;                    ///< open() was called, even if it failed
-    std::map<std::string, std::string> texts_; ///< desired texts, by name
-    std::set<std::string> unwritten_;          ///< names of files that are out of date
+    bool hasBegun_ = false;                 ///< open() was called, even if it failed
+    bool hasWarned_ = false;                ///< that every user can read the files
+    std::map<std::string, Contents> files_; ///< desired contents, by name
+    std::set<std::string> unwritten_;       ///< names of files that are out of date
     std::function<void()> onUnwritten_;
 };
 

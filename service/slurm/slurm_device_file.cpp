@@ -31,7 +31,7 @@ SlurmDeviceFile::SlurmDeviceFile(const std::filesystem::path& runtime, core::Slu
         return;
     const auto& files = folder_.open();
     if (const auto found = files.find(fileName); found != files.end())
-        text_ = found->second;
+        text_ = found->second.text;
 }
 
 SlurmDeviceFile::~SlurmDeviceFile() {
@@ -98,7 +98,7 @@ void SlurmDeviceFile::join() {
     if (text_ == text)
         return;
     text_ = text;
-    folder_.write(fileName, std::move(text));
+    folder_.write(fileName, {std::move(text), std::nullopt});
 }
 
 void SlurmDeviceFile::logUnknown(const SlurmDeviceTable& before) const {

@@ -3,8 +3,10 @@
 #include "tests/core/ledger_fixture.hpp"
 #include "tests/service/temporary_folder.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
@@ -59,6 +61,10 @@ class ShellFilesTest : public tests::LedgerTest {
         }
         return seen;
     }
+    [[nodiscard]] FileReader readerOf(const std::string& label) const {
+        const core::Descriptor file(::open(fileOf(label).c_str(), O_RDONLY | O_CLOEXEC));
+        return service::readerOf(file.get());
+    }
     [[nodiscard]] std::size_t count() const {
         return static_cast<std::size_t>(
             std::distance(std::filesystem::directory_iterator(folder.path() / "shell"), {}));
@@ -105,16 +111,45 @@ TEST_F(ShellFilesTest, SayWhichDevicesAnEnvironmentHas) {
     EXPECT_TRUE(log.lines.empty());
 }
 
-TEST_F(ShellFilesTest, AreNamedByTheEscapedIdAndReadableByAll) {
+TEST_F(ShellFilesTest, AreNamedByTheEscapedIdAndReadableByTheOwner) {
     ::umask(077);
     const auto environment = newEnvironment("a.b:c", alice, 9);
     ledger.activate(environment, std::nullopt, alice);
+    EXPECT_EQ(readerOf("a_2eb_3ac"), alice);
     struct stat status {};
     ASSERT_EQ(::stat(fileOf("a_2eb_3ac").c_str(), &status), 0);
-    EXPECT_EQ(status.st_mode & 0777U, 0644U);
+    EXPECT_EQ(status.st_uid, ::geteuid()) << "the reader cannot change it";
     ASSERT_EQ(::stat((folder.path() / "shell").c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0755U);
     EXPECT_EQ(count(), 1U) << "nothing else is left";
+}
+
+TEST_F(ShellFilesTest, OfEarlierVersionsBecomeReadableByTheOwner) {
+    activate("7", alice);
+    attachCount("7", 1);
+    activate("8", alice);
+    ledger.deactivate("8", tests::root);
+    const std::string ended = textOf("_38");
+    EXPECT_EQ(readerOf("_38"), alice) << "the reason of the end is the owner's to read";
+    begin();
+    EXPECT_EQ(readerOf("_38"), alice) << "also after a restart";
+    for (const char* label : {"_37", "_38"})
+        ASSERT_EQ(::chmod(fileOf(label).c_str(), 0644), 0);
+    begin();
+    EXPECT_EQ(readerOf("_37"), alice);
+    EXPECT_EQ(readerOf("_38"), tests::root) << "the file does not say whose it was";
+    EXPECT_EQ(textOf("_38"), ended);
+}
+
+TEST_F(ShellFilesTest, TellTheNextOwnerOfAnIdNothingOfTheLast) {
+    activate("7", alice);
+    ledger.deactivate("7", tests::root);
+    ASSERT_EQ(see().sentences.size(), 1U);
+    clock.pass(std::chrono::seconds{1});
+    processes.add(70, bob);
+    ledger.activate(newEnvironment("7", bob, 70), std::nullopt, bob);
+    EXPECT_EQ(readerOf("_37"), bob);
+    EXPECT_TRUE(see().sentences.empty());
 }
 
 TEST_F(ShellFilesTest, HaveTheFirstDevicesOfAnEnvironmentWithoutASentence) {
