@@ -52,6 +52,7 @@ struct RawOptions {
     std::uint32_t shellPid = 0;
     int shellDescriptor = -1;
     std::string shellBegan;
+    std::vector<std::string> shellReadOnly;
 };
 
 void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
@@ -78,6 +79,7 @@ void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
     app.add_option("--shell-pid", raw.shellPid)->group("");
     app.add_option("--shell-fd", raw.shellDescriptor)->group("");
     app.add_option("--shell-began", raw.shellBegan)->group("");
+    app.add_option("--shell-read-only", raw.shellReadOnly)->delimiter(',')->group("");
 }
 
 void apply(const RawOptions& raw, Context& context) {
@@ -91,8 +93,8 @@ void apply(const RawOptions& raw, Context& context) {
         fcntl(raw.shellDescriptor, F_SETFD, FD_CLOEXEC) < 0)
         throw Failure(ExitStatus::Usage,
                       "--shell needs the shell's --shell-pid and an open --shell-fd");
-    context.shell =
-        ShellLink{*shellNamed(raw.shell), raw.shellPid, raw.shellDescriptor, raw.shellBegan};
+    context.shell = ShellLink{*shellNamed(raw.shell), raw.shellPid, raw.shellDescriptor,
+                              raw.shellBegan, raw.shellReadOnly};
 }
 
 void addHelpOfAll(CLI::App& app, Context& context) {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # genv in fish: genvctl shell --init | source. It does the same as genv.bash, whose comments describe the common parts.
-# The previous state of a variable is in __genv_kind_NAME and __genv_value_NAME, which is a list as in fish.
-# __genv_prompt handles the event fish_prompt. While an environment with a prefix is active, the function fish_prompt is
-# wrapped.
+# The previous state of a variable is in __genv_kind_NAME and __genv_value_NAME, which is a list as in fish; the value
+# that genv set is in __genv_now_NAME. While an environment is active, __genv_on_prompt handles the event fish_prompt,
+# and, if there is a prefix, the function fish_prompt is wrapped. fish has no read-only variables of users.
 
 set -q __genv_program; or set -g __genv_program genvctl
 
@@ -10,6 +10,10 @@ set -g __genv_names GENV_SHELL GENV_ENVIRONMENT_ID GENV_ENVIRONMENT_CREATED GENV
     GENV_STATUS_FILE CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER
 
 function genv
+    if string match -q '/*' -- $__genv_program; and not test -x $__genv_program
+        __genv_without_program $argv
+        return
+    end
     for __genv_word in $argv
         switch $__genv_word
             case '-*'
@@ -25,6 +29,17 @@ end
 
 function genvctl
     genv $argv
+end
+
+function __genv_without_program
+    if test "$argv" = deactivate -a -n "$GENV_ENVIRONMENT_ID"
+        set -q __genv_folder; or set -l __genv_folder $__genv_shims
+        __genv_leave "$__genv_folder"
+        return 0
+    end
+    echo "genvctl: $__genv_program no longer exists" >&2
+    echo 'Install genv again, or clean an active shell up with "genv deactivate".' >&2
+    return 127
 end
 
 # The pipe is set up before the redirections, so descriptor 3 is the pipe and 4 the caller's output.
@@ -75,12 +90,14 @@ function __genv_restore
 end
 
 function __genv_set
-    __genv_save $argv[1]
+    set -q __genv_shims; and __genv_save $argv[1]
+    set -g __genv_now_$argv[1] $argv[2]
     set -gx $argv[1] $argv[2]
 end
 
 function __genv_unset
-    __genv_save $argv[1]
+    set -q __genv_shims; and __genv_save $argv[1]
+    set -eg __genv_now_$argv[1]
     set -eg $argv[1]
     return 0
 end
@@ -88,12 +105,15 @@ end
 function __genv_enter
     set -g __genv_prefix $argv[1]
     set -g __genv_shims $argv[2]
+    set -g __genv_folder $argv[2]
+    set -g __genv_guards yes
     set -g __genv_venv "$VIRTUAL_ENV"
     __genv_save PATH
     set -g PATH $argv[2] $PATH
     set -g __genv_path $PATH
     test -z "$argv[1]"; or __genv_set GENV_PROMPT $argv[1]
     __genv_wrap
+    __genv_hook
 end
 
 function __genv_exit --on-event fish_exit
@@ -113,6 +133,7 @@ function __genv_know
 end
 
 function __genv_leave
+    __genv_unhook
     __genv_unwrap
     for __genv_name in $__genv_names
         __genv_restore $__genv_name
@@ -136,15 +157,11 @@ function __genv_leave
     for __genv_name in $__genv_names PATH LD_AUDIT
         set -eg __genv_kind_$__genv_name
         set -eg __genv_value_$__genv_name
+        set -eg __genv_now_$__genv_name
     end
-    set -eg __genv_prefix
-    set -eg __genv_shims
-    set -eg __genv_venv
-    set -eg __genv_path
-    set -eg __genv_file
-    set -eg __genv_seen
-    set -eg __genv_began
-    set -eg __genv_known
+    for __genv_name in prefix shims folder guards said venv path file seen began known
+        set -eg __genv_$__genv_name
+    end
     return 0
 end
 
@@ -192,7 +209,19 @@ function __genv_return
     return $argv[1]
 end
 
-function __genv_prompt --on-event fish_prompt
+# A function that handles the event comes after those of other software that exist already.
+function __genv_hook
+    function __genv_on_prompt --on-event fish_prompt
+        __genv_prompt
+    end
+end
+
+function __genv_unhook
+    functions -e __genv_on_prompt
+    return 0
+end
+
+function __genv_prompt
     # At the first prompt: config.fish may define fish_prompt after it has read this code.
     if set -q __genv_inherits
         set -eg __genv_inherits
@@ -203,15 +232,20 @@ function __genv_prompt --on-event fish_prompt
         __genv_enter_again
     end
     if set -q __genv_shims; and set -q __genv_began; and test -z "$GENV_ENVIRONMENT_CREATED"
+        and not set -q __genv_now_GENV_ENVIRONMENT_CREATED
         __genv_set GENV_ENVIRONMENT_CREATED $__genv_began
     end
     if set -q __genv_file
         __genv_look
     end
+    if set -q __genv_guards
+        __genv_guard
+    end
 end
 
 function __genv_enter_again
     set -g __genv_venv "$VIRTUAL_ENV"
+    set -q __genv_guards; or return 0
     contains -- $__genv_shims $PATH; or set -g PATH $__genv_shims $PATH
     if functions -q _old_fish_prompt; and string match -q '*__genv_wrapped_prompt*' -- (functions _old_fish_prompt)
         return 0 # the virtual environment's prompt shows it
@@ -239,17 +273,74 @@ function __genv_look
         test -z "$__genv_say"; or __genv_print $__genv_say
         set __genv_say $__genv_words[2]
     end
-    if string match -q '* 0' -- $__genv_lines[1]
-        test -n "$__genv_say"; or set __genv_say "environment $GENV_ENVIRONMENT_ID has ended"
-        set __genv_say "$__genv_say; clean this shell up with \"genv deactivate\""
-        set -eg __genv_file
-    else if test -z "$__genv_say" -a "$CUDA_VISIBLE_DEVICES" != "$__genv_lines[2]"
-        set __genv_say "CUDA_VISIBLE_DEVICES is now $__genv_lines[2]"
-    end
-    test -z "$__genv_say"; or __genv_print $__genv_say
     set -g __genv_seen $__genv_lines[1]
     set -eg __genv_known
-    set -gx CUDA_VISIBLE_DEVICES $__genv_lines[2]
+    if string match -q '* 0' -- $__genv_lines[1]
+        if test -z "$__genv_say"
+            set __genv_say "environment $GENV_ENVIRONMENT_ID has ended"
+            if not set -q __genv_shims; and test -e $__genv_file; and not test -r $__genv_file
+                set __genv_say "$__genv_say or belongs to another user"
+            end
+        end
+        __genv_print "$__genv_say; clean this shell up with \"genv deactivate\""
+        __genv_end
+        return
+    end
+    if test "$CUDA_VISIBLE_DEVICES" != "$__genv_lines[2]"; and not __genv_is_chosen "$__genv_lines[2]"
+        test -n "$__genv_say"; or set __genv_say "CUDA_VISIBLE_DEVICES is now $__genv_lines[2]"
+        set -gx CUDA_VISIBLE_DEVICES $__genv_lines[2]
+    end
+    set -g __genv_now_CUDA_VISIBLE_DEVICES $__genv_lines[2]
+    test -z "$__genv_say"; or __genv_print $__genv_say
+end
+
+function __genv_end
+    set -eg __genv_file
+    set -eg __genv_guards
+    set -gx CUDA_VISIBLE_DEVICES -1
+    set -eg __genv_prefix
+    set -eg GENV_PROMPT
+    __genv_unwrap
+end
+
+function __genv_is_chosen
+    set -qgx CUDA_VISIBLE_DEVICES; and set -q __genv_now_CUDA_VISIBLE_DEVICES; or return 1
+    test "$CUDA_VISIBLE_DEVICES" = "$__genv_now_CUDA_VISIBLE_DEVICES"; and return 1
+    test "$CUDA_VISIBLE_DEVICES" = -1; and return 0
+    set -l __genv_devices (string split , -- $argv[1])
+    for __genv_each in (string split , -- "$CUDA_VISIBLE_DEVICES")
+        contains -- "$__genv_each" $__genv_devices; and continue
+        string match -qr '^(GPU|MIG)-.' -- "$__genv_each"; or return 1
+        contains -- "$__genv_each" (string sub -l (string length -- "$__genv_each") -- $__genv_devices); or return 1
+    end
+end
+
+function __genv_guard
+    set -l __genv_lost
+    for __genv_name in $__genv_names
+        set -l __genv_now __genv_now_$__genv_name
+        set -q $__genv_now; or continue
+        if set -qgx $__genv_name; and test "$$__genv_name" = "$$__genv_now"
+            continue
+        end
+        if test $__genv_name = CUDA_VISIBLE_DEVICES; and __genv_is_chosen "$$__genv_now"
+            continue
+        end
+        set -gx $__genv_name $$__genv_now
+        if test $__genv_name = CUDA_VISIBLE_DEVICES
+            set -a __genv_lost $__genv_name=$$__genv_now
+        else
+            set -a __genv_lost $__genv_name
+        end
+    end
+    if set -q __genv_folder; and not contains -- $__genv_folder $PATH
+        set -g PATH $__genv_folder $PATH
+        set -a __genv_lost PATH
+    end
+    if test "$__genv_lost" != "$__genv_said"
+        test -z "$__genv_lost"; or __genv_print "restored variables that were changed or unset: $__genv_lost"
+        set -g __genv_said $__genv_lost
+    end
 end
 
 function __genv_print
@@ -257,18 +348,26 @@ function __genv_print
 end
 
 function __genv_inherit
-    set -l __genv_line '0 0'
+    set -l __genv_lines '0 0'
     if test -r $GENV_STATUS_FILE
-        read -l __genv_first <$GENV_STATUS_FILE
-        set __genv_line $__genv_first
+        read -lz __genv_text <$GENV_STATUS_FILE
+        set __genv_lines (string split \n -- $__genv_text)
     end
-    set -l __genv_since (string split ' ' -- $__genv_line)[-1]
+    set -l __genv_since (string split ' ' -- $__genv_lines[1])[-1]
     test -z "$GENV_ENVIRONMENT_CREATED"; or set __genv_since $GENV_ENVIRONMENT_CREATED
     __genv_watch $GENV_STATUS_FILE "0 $__genv_since"
-    if not string match -q '* 0' -- $__genv_line; and string match -q -- "* $__genv_began" $__genv_line
-        set -g __genv_seen $__genv_line
+    if not string match -q '* 0' -- $__genv_lines[1]; and string match -q -- "* $__genv_began" $__genv_lines[1]
+        set -g __genv_seen $__genv_lines[1]
+        for __genv_name in $__genv_names
+            set -q $__genv_name; and set -g __genv_now_$__genv_name $$__genv_name
+        end
+        set -g __genv_now_CUDA_VISIBLE_DEVICES $__genv_lines[2]
+        set -l __genv_shims_folder (string match -r -- '.*/genv/shims(?:-[a-z]+)?$' $PATH)[1]
+        test -z "$__genv_shims_folder"; or set -g __genv_folder $__genv_shims_folder
+        set -g __genv_guards yes
     end
     test -z "$GENV_PROMPT"; or set -g __genv_inherits prefix
+    __genv_hook
 end
 
 function __genv_preactivate
@@ -294,16 +393,18 @@ function __genv_deinit
     if set -q __genv_shims
         genv deactivate; or __genv_leave $__genv_shims
     end
-    set -eg __genv_file
-    set -eg __genv_seen
-    set -eg __genv_began
-    set -eg __genv_known
-    set -eg __genv_program
-    set -eg __genv_names
+    for __genv_name in $__genv_names
+        set -eg __genv_now_$__genv_name
+    end
+    for __genv_name in prefix folder guards said file seen began known inherits program names
+        set -eg __genv_$__genv_name
+    end
     functions -e genv genvctl (functions --all --names | string match '__genv_*')
 end
 
-if not set -q __genv_shims; and not set -q __genv_file
+if set -q __genv_shims; or set -q __genv_file
+    __genv_hook
+else
     if test -n "$GENV_ENVIRONMENT_ID"
         if status is-interactive; and test -n "$GENV_STATUS_FILE"
             __genv_inherit

@@ -87,6 +87,11 @@ class TerminalShell:
         self.start(command)
         return self.finish()
 
+    def replace(self):
+        """Replaces the shell by a new one in the same process, as "exec bash" does, and sets it up."""
+        os.write(self.terminal, f"exec {' '.join(COMMANDS[self.kind])}\n".encode())
+        self.run(SETUP[self.kind].format(genvctl=programs["genvctl"]))
+
     def prompt(self):
         """Returns genv's lines from the hooks of the prompts since the last call, one new prompt included."""
         self.run("true")

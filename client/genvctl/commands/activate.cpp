@@ -162,6 +162,17 @@ void requireRoomWithin(const Environment& active, const std::optional<std::strin
                          : "Leave it first with \"genv deactivate\".");
 }
 
+// The variables that an activation changes, whatever their values will be.
+std::vector<Variable> changedVariables(const ActivateArguments& arguments) {
+    std::vector<Variable> variables = environmentVariables({}, {});
+    variables.insert(variables.end(), {{"GENV_SHELL", {}}, {"PATH", {}}});
+    if (!arguments.noPrompt)
+        variables.insert(variables.end(), {{"PS1", {}}, {"GENV_PROMPT", {}}});
+    if (arguments.nvmlFilter)
+        variables.push_back({"LD_AUDIT", {}});
+    return variables;
+}
+
 void activate(Context& context, const ActivateArguments& arguments) {
     arguments.check();
     if (context.options.host) {
@@ -181,6 +192,7 @@ void activate(Context& context, const ActivateArguments& arguments) {
     std::optional<Variable> filter;
     if (arguments.nvmlFilter)
         filter = nvmlFilterVariable();
+    context.requireWritable(changedVariables(arguments));
 
     context.client().listenForNotices(context.uid());
     const bool joins = arguments.id && exists(context, *arguments.id);

@@ -74,6 +74,7 @@ void reportDevices(Context& context, const std::string& id,
 void attach(Context& context, const AttachArguments& arguments) {
     arguments.check();
     context.inEnvironment([&](const std::string& id) {
+        context.requireWritable(deviceVariables({}));
         if (arguments.refresh) {
             if (isSlurms(id))
                 return;

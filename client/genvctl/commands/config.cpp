@@ -100,6 +100,8 @@ void printConfiguration(Context& context, const ConfigArguments& arguments,
 
 void config(Context& context, const ConfigArguments& arguments) {
     context.inEnvironment([&](const std::string& id) {
+        if (arguments.changesFields() || arguments.refresh)
+            context.requireWritable(configurationVariables({}));
         if (arguments.changes()) {
             const ConfigurationChange change =
                 wantedChange(arguments, context.client().isOverSubscribable(id));

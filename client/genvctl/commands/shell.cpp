@@ -58,6 +58,23 @@ Shell chosenShell(const Context& context, const std::optional<std::string>& name
     return Shell::Bash;
 }
 
+// A restricted shell cannot run the code, which redirects output, so it prints one sentence.
+constexpr const char* sayRestricted =
+    "echo \"genv: a restricted shell cannot activate environments; "
+    "use \\\"genvctl run\\\"\" >&2";
+
+// Bash expands aliases when it reads a function. The first lines switch that off, as zsh's
+// no_aliases does, whatever names the user's aliases have.
+std::string bashInitCode(const std::string& program) {
+    return fmt::format("if \\shopt -q expand_aliases; then\n"
+                       "__genv_aliases=-s\nelse\n__genv_aliases=-u\nfi\n"
+                       "\\shopt -u expand_aliases\n"
+                       "if shopt -q restricted_shell; then\n{}\nelse\n"
+                       "{}__genv_program={}\n{}\nfi\n"
+                       "shopt \"$__genv_aliases\" expand_aliases\nunset -v __genv_aliases\n",
+                       sayRestricted, genv1CleanupWhereNeeded(), program, bashScript);
+}
+
 std::string initCode(Shell shell) {
     std::error_code error;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -65,12 +82,13 @@ std::string initCode(Shell shell) {
     const std::string word = shellQuoted(shell, error ? "genvctl" : program.string());
     switch (shell) {
     case Shell::Bash:
-        return fmt::format("{}__genv_program={}\n{}", genv1CleanupWhereNeeded(), word, bashScript);
+        return bashInitCode(word);
     case Shell::Zsh:
         // Read and run with the default options of zsh, regardless of the user's options and
         // aliases.
-        return fmt::format("__genv_program={}\nemulate zsh -o no_aliases -c {}\n", word,
-                           shellQuoted(shell, zshScript));
+        return fmt::format("if [[ -o restricted ]]; then\n{}\nelse\n__genv_program={}\n"
+                           "emulate zsh -o no_aliases -c {}\nfi\n",
+                           sayRestricted, word, shellQuoted(shell, zshScript));
     case Shell::Fish:
         return fmt::format("set -g __genv_program {}\n{}", word, fishScript);
     }
@@ -95,11 +113,13 @@ void refresh(Context& context, const ShellArguments& arguments) {
     context.requireShell(arguments.reattach ? "shell --reattach" : "shell --reconfigure");
     context.inEnvironment([&](const std::string& id) {
         const Environment environment = context.client().environment(id);
+        const std::vector<Variable> variables =
+            arguments.reattach
+                ? deviceVariables(visibleDevices(context.client(), id, environment.devices))
+                : configurationVariables(environment.configuration);
+        context.requireWritable(variables);
         ShellCode code;
-        if (arguments.reattach)
-            code.set(deviceVariables(visibleDevices(context.client(), id, environment.devices)));
-        else
-            code.set(configurationVariables(environment.configuration));
+        code.set(variables);
         context.sendToShell(code);
     });
 }

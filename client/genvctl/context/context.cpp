@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <utility>
@@ -160,6 +161,17 @@ const ShellLink& Context::requireShell(const std::string& name) {
                       fmt::format("\"{}\" changes your shell, which is not set up for genv", name),
                       setUpHint());
     return *shell;
+}
+
+void Context::requireWritable(const std::vector<Variable>& variables) const {
+    if (!shell)
+        return;
+    for (const auto& [name, value] : variables) {
+        if (std::ranges::find(shell->readOnly, name) != shell->readOnly.end())
+            throw Failure(ExitStatus::Failed, fmt::format("{} is read-only in this shell", name),
+                          name == "PS1" ? "Use --no-prompt, or \"genvctl run\"."
+                                        : "Use another shell, or \"genvctl run\".");
+    }
 }
 
 void Context::sendToShell(const ShellCode& code) {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace genv::ctl {
 
@@ -36,6 +37,7 @@ struct ShellLink {
     std::uint32_t pid = 0; ///< PID of the shell
     int descriptor = -1;   ///< where the shell reads code from
     std::string began; ///< start of its environment according to the status file; empty if unknown
+    std::vector<std::string> readOnly; ///< the variables of genv that the shell cannot change
 };
 
 class Context {
@@ -103,6 +105,10 @@ class Context {
     /// Returns the shell function that called genvctl. Throws Failure with the setup command if
     /// there is none.
     const ShellLink& requireShell(const std::string& name);
+
+    /// Throws Failure if the calling shell cannot change one of these variables, before anything is
+    /// requested for it.
+    void requireWritable(const std::vector<Variable>& variables) const;
 
     /// Sends code to the calling shell function. Does nothing without one.
     void sendToShell(const ShellCode& code);
