@@ -222,7 +222,8 @@ __genv_untrap() {
 # Prints which processes keep the environment's GPUs after the exit of this shell. Without GPUs no call is necessary.
 __genv_exit() {
     local __genv_last=$?
-    if [[ -n ${__genv_state[shims]-} && ${CUDA_VISIBLE_DEVICES--1} != -1 ]]; then
+    local __genv_devices=${__genv_state[CUDA_VISIBLE_DEVICES,now]-${CUDA_VISIBLE_DEVICES--1}}
+    if [[ -n ${__genv_state[shims]-} && $__genv_devices != -1 ]]; then
         command "$__genv_program" --shell=bash --shell-pid="$BASHPID" --shell-fd=3 shell --exiting 3>/dev/null || :
     fi
     return "$__genv_last"
@@ -463,6 +464,7 @@ __genv_look() {
 # The environment has ended: hides the GPUs from programs, and removes the prefix from the prompt.
 __genv_end() {
     __genv_state[file]="" __genv_state[guards]=""
+    __genv_state[CUDA_VISIBLE_DEVICES,now]=-1
     __genv_put CUDA_VISIBLE_DEVICES -1
     __genv_unmark_prompt
     __genv_has GENV_PROMPT r || unset -v GENV_PROMPT

@@ -117,7 +117,8 @@ function __genv_enter
 end
 
 function __genv_exit --on-event fish_exit
-    if status is-interactive; and set -q __genv_shims; and test "$CUDA_VISIBLE_DEVICES" != -1
+    set -l __genv_devices $__genv_now_CUDA_VISIBLE_DEVICES $CUDA_VISIBLE_DEVICES
+    if status is-interactive; and set -q __genv_shims; and test "$__genv_devices[1]" != -1
         command $__genv_program --shell=fish --shell-pid=$fish_pid --shell-fd=3 shell --exiting 3>/dev/null
     end
 end
@@ -297,6 +298,7 @@ end
 function __genv_end
     set -eg __genv_file
     set -eg __genv_guards
+    set -g __genv_now_CUDA_VISIBLE_DEVICES -1
     set -gx CUDA_VISIBLE_DEVICES -1
     set -eg __genv_prefix
     set -eg GENV_PROMPT

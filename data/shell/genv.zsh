@@ -186,7 +186,8 @@ __genv_untrap() {
 
 __genv_exit() {
     emulate -L zsh
-    if [[ -o interactive && -n ${__genv_state[shims]-} && ${CUDA_VISIBLE_DEVICES--1} != -1 ]]; then
+    local __genv_devices=${__genv_state[CUDA_VISIBLE_DEVICES.now]-${CUDA_VISIBLE_DEVICES--1}}
+    if [[ -o interactive && -n ${__genv_state[shims]-} && $__genv_devices != -1 ]]; then
         command "$__genv_program" --shell=zsh --shell-pid=$$ --shell-fd=3 shell --exiting 3>/dev/null || :
     fi
 }
@@ -383,6 +384,7 @@ __genv_end() {
     emulate -L zsh
     __genv_state[file]=""
     __genv_state[guards]=""
+    __genv_state[CUDA_VISIBLE_DEVICES.now]=-1
     __genv_put CUDA_VISIBLE_DEVICES -1
     __genv_unmark_prompt
     __genv_is_fixed GENV_PROMPT || unset GENV_PROMPT
