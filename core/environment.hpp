@@ -48,6 +48,7 @@ struct Attachment {
     /// The waiting requests for which the device was kept when it was granted. The lease cannot be
     /// extended while one of them waits.
     std::vector<std::uint64_t> keptFor = {};
+    bool overLimit = false; ///< a limit was lowered below it, and KeepGrants= spares it
 
     friend bool operator==(const Attachment&, const Attachment&) = default;
 };
@@ -139,6 +140,7 @@ struct Environment {
     BootTime began; ///< start of its lifetime: later than `created` if the environment had to wait
     bool exempt =
         false; ///< granted above a limit by a privileged caller, so the limits' rules skip it
+    bool overLimit = false;     ///< a limit was lowered below it, and KeepGrants= spares it
     std::uint64_t sequence = 0; ///< order of creation
     Configuration configuration;
     std::vector<RootProcess> processes;

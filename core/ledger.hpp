@@ -20,6 +20,7 @@
 #include "core/device_table.hpp"
 #include "core/environment.hpp"
 #include "core/events.hpp"
+#include "core/grants_over_limits.hpp"
 #include "core/placement.hpp"
 #include "core/pool.hpp"
 #include "core/ports/clock.hpp"
@@ -214,6 +215,8 @@ class Ledger {
     void takeAway(const EnvironmentId& id, const DeviceUuid& device, const Cause& cause);
     /// Ends an environment on behalf of a rule. Does nothing if it has already ended.
     void end(const EnvironmentId& id, const Cause& cause);
+    /// Marks these grants as over a limit, and no others. Returns the environments with a new mark.
+    std::vector<EnvironmentId> markOverLimits(const GrantsOverLimits& over);
     /// Applies the result of a sample to an environment whose end is pending. The environment
     /// lingers for these processes and the devices that they use, or ends if there are none. Does
     /// nothing if no end is pending.

@@ -71,62 +71,129 @@ std::uint64_t maxIdleTime(const LimitUseSources& from) {
 
 constexpr std::array limitRows{
     LimitDefinition{
-        "MaxDevicesPerUser", "max-devices-per-user", &Limits::maxDevices, LimitScope::User,
-        LimitedRequest::Devices, &heldDevices, "device", "DEVICES", "DEVICES",
+        "MaxDevicesPerUser",
+        "max-devices-per-user",
+        &Limits::maxDevices,
+        LimitScope::User,
+        LimitedRequest::Devices,
+        &heldDevices,
+        "device",
+        "DEVICES",
+        "DEVICES",
         "Allow each user up to N devices",
         "The number of distinct devices over all environments of the user.\n"
         "Above the limit, the most recently attached devices are detached first, and the "
-        "environments' processes on them are ended."},
-    LimitDefinition{"MaxDevicesPerEnvironment", "max-devices-per-environment",
-                    &Limits::maxDevicesPerEnvironment, LimitScope::Environment,
-                    LimitedRequest::Devices, &heldDevices, "device", "PER ENV",
-                    "DEVICES_PER_ENVIRONMENT", "Allow each environment up to N devices",
-                    "The number of devices of each environment.\n"
-                    "Above the limit, the most recently attached devices are detached first, and "
-                    "the environment's processes on them are ended."},
-    LimitDefinition{"MaxEnvironmentsPerUser", "max-environments-per-user", &Limits::maxEnvironments,
-                    LimitScope::User, LimitedRequest::Activation, &heldEnvironments, "environment",
-                    "ENVS", "ENVIRONMENTS", "Allow each user up to N environments",
-                    "The number of active environments, without those within others.\n"
-                    "Above the limit, the most recently activated environments end first."},
+        "environments' processes on them are ended.",
+        {"holds {}", "GPU", "the newest are detached", "kept until given back"}},
     LimitDefinition{
-        "MaxProcessesPerUser", "max-processes-per-user", &Limits::maxProcesses, LimitScope::User,
-        LimitedRequest::None, &computeProcesses, "process", "PROCS", "PROCESSES",
+        "MaxDevicesPerEnvironment",
+        "max-devices-per-environment",
+        &Limits::maxDevicesPerEnvironment,
+        LimitScope::Environment,
+        LimitedRequest::Devices,
+        &heldDevices,
+        "device",
+        "PER ENV",
+        "DEVICES_PER_ENVIRONMENT",
+        "Allow each environment up to N devices",
+        "The number of devices of each environment.\n"
+        "Above the limit, the most recently attached devices are detached first, and "
+        "the environment's processes on them are ended.",
+        {"holds {} in one environment", "GPU", "the newest are detached", "kept until given back"}},
+    LimitDefinition{
+        "MaxEnvironmentsPerUser",
+        "max-environments-per-user",
+        &Limits::maxEnvironments,
+        LimitScope::User,
+        LimitedRequest::Activation,
+        &heldEnvironments,
+        "environment",
+        "ENVS",
+        "ENVIRONMENTS",
+        "Allow each user up to N environments",
+        "The number of active environments, without those within others.\n"
+        "Above the limit, the most recently activated environments end first.",
+        {"has {}", "environment", "the newest end", "kept until their owner ends them"}},
+    LimitDefinition{
+        "MaxProcessesPerUser",
+        "max-processes-per-user",
+        &Limits::maxProcesses,
+        LimitScope::User,
+        LimitedRequest::None,
+        &computeProcesses,
+        "process",
+        "PROCS",
+        "PROCESSES",
         "Allow each user up to N processes on GPUs",
         "The number of compute processes: those in the user's environments, and the user's own "
         "outside every environment.\n"
-        "Above the limit, the most recently started processes are ended first."},
+        "Above the limit, the most recently started processes are ended first.",
+        {"runs {} on GPUs", "process", "the newest are ended"}},
     LimitDefinition{
-        "MaxGpuMemoryPerUser", "max-gpu-memory-per-user", &Limits::maxGpuMemory, LimitScope::User,
-        LimitedRequest::Devices, &heldMemory, "GPU memory", "MEMORY", "GPU_MEMORY",
+        "MaxGpuMemoryPerUser",
+        "max-gpu-memory-per-user",
+        &Limits::maxGpuMemory,
+        LimitScope::User,
+        LimitedRequest::Devices,
+        &heldMemory,
+        "GPU memory",
+        "MEMORY",
+        "GPU_MEMORY",
         "Allow each user AMOUNT of GPU memory, such as 4g",
         "The amount of GPU memory over all devices.\n"
         "For a request, shares count, and a whole device counts as all of its memory.\n"
         "The rule counts the memory that processes use, and ends as few of them as possible, "
-        "chosen as for *EnvMemory=*."},
-    LimitDefinition{"MaxGpuMemoryPerDevice", "max-gpu-memory-per-device",
-                    &Limits::maxGpuMemoryPerDevice, LimitScope::Device, LimitedRequest::Devices,
-                    &heldMemoryOnADevice, "GPU memory on one device", "PER GPU",
-                    "GPU_MEMORY_PER_DEVICE", "Allow each user AMOUNT of memory on each device",
-                    "The amount of GPU memory on each device, counted in the same way."},
+        "chosen as for *EnvMemory=*.",
+        {"reserves {} of GPU memory", "", "processes that use more are ended",
+         "kept until given back", true}},
+    LimitDefinition{"MaxGpuMemoryPerDevice",
+                    "max-gpu-memory-per-device",
+                    &Limits::maxGpuMemoryPerDevice,
+                    LimitScope::Device,
+                    LimitedRequest::Devices,
+                    &heldMemoryOnADevice,
+                    "GPU memory on one device",
+                    "PER GPU",
+                    "GPU_MEMORY_PER_DEVICE",
+                    "Allow each user AMOUNT of memory on each device",
+                    "The amount of GPU memory on each device, counted in the same way.",
+                    {"reserves {} of one GPU's memory", "", "processes that use more are ended",
+                     "kept until given back", true}},
     LimitDefinition{
-        "MaxLifetime", "max-lifetime", &Limits::maxLifetime, LimitScope::Environment,
-        LimitedRequest::Lifetime, &oldestEnvironment, "", "LIFETIME", "LIFETIME",
+        "MaxLifetime",
+        "max-lifetime",
+        &Limits::maxLifetime,
+        LimitScope::Environment,
+        LimitedRequest::Lifetime,
+        &oldestEnvironment,
+        "",
+        "LIFETIME",
+        "LIFETIME",
         "End environments older than TIME, such as 2h",
         "How long an environment may be active, not counting the wait for its first devices.\n"
         "It is also the lease of an environment that asks for none.\n"
         "The owner is warned ten minutes and one minute before the end.\n"
-        "Then the environment ends, and so do its processes on its devices."},
+        "Then the environment ends, and so do its processes on its devices.",
+        {"has an environment of {}", "", "it ends",
+         "kept until its lease or its last process ends"}},
     LimitDefinition{
-        "IdleTimeout", "idle-timeout", &Limits::idleTimeout, LimitScope::Attachment,
-        LimitedRequest::None, &maxIdleTime, "", "IDLE", "IDLE_TIME",
+        "IdleTimeout",
+        "idle-timeout",
+        &Limits::idleTimeout,
+        LimitScope::Attachment,
+        LimitedRequest::None,
+        &maxIdleTime,
+        "",
+        "IDLE",
+        "IDLE_TIME",
         "Detach devices idle for longer than TIME, such as 30min",
         "How long an attachment may be idle before it is detached.\n"
         "An attachment is in use at a check if a compute process of its environment runs on the "
         "device and the device's utilisation is above zero or unknown.\n"
         "Utilisation is measured for the device as a whole, so work of another environment on a "
         "shared device counts, too.\n"
-        "When the service starts, every attachment counts as just used."},
+        "When the service starts, every attachment counts as just used.",
+        {"has not used a GPU for {}", "", "it is detached"}},
 };
 
 } // namespace

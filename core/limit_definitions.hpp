@@ -53,6 +53,17 @@ using CountHeld = std::uint64_t (*)(const Holdings&);
 /// Counts observed use; times are in seconds.
 using CountObserved = std::uint64_t (*)(const LimitUseSources&);
 
+/// How a preview describes a user above the limit, in the manner of "alice holds 3 GPUs, 2 more
+/// than 1: kept until given back".
+struct OverLimitTexts {
+    std::string_view has;   ///< the verb and the amount: "holds {}"
+    std::string_view thing; ///< the counted noun in the singular; empty for memory and times
+    std::string_view acts;  ///< the action of the rule: "the newest are detached"
+    /// What happens with KeepGrants=yes; empty: the limit spares nothing.
+    std::string_view kept = {};
+    bool actsAnyway = false; ///< the rule judges measured use, which nothing spares
+};
+
 /// A row of the table. `manual` has one sentence per line, and keys between asterisks.
 struct LimitDefinition {
     using Member =
@@ -70,6 +81,7 @@ struct LimitDefinition {
     std::string_view column; ///< the column titles in CSV, without unit: "DEVICES"
     std::string_view help;   ///< the help text of the option
     std::string_view manual; ///< the text in genvd.conf(5)
+    OverLimitTexts over;
 
     [[nodiscard]] LimitUnit unit() const { return static_cast<LimitUnit>(member.index()); }
     /// Returns the configured limit as a number, in bytes or in whole seconds; nothing if it is not

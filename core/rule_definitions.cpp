@@ -25,14 +25,21 @@ constexpr std::array definitions{
                    "With Isolation=user also processes outside every environment that use a "
                    "guarded GPU which their user does not hold. Processes with a uid of 0 and "
                    "those of exempt users are spared."}},
-    RuleDefinition{Rule::MaxLifetime, "max-lifetime", &findLifetimes, {}, &Reason::expired},
-    RuleDefinition{
-        Rule::MaxEnvironmentsPerUser, "max-environments-per-user", &findMaxEnvironments, {}},
+    RuleDefinition{Rule::MaxLifetime, "max-lifetime", &findLifetimes, {}, &Reason::expired, true},
+    RuleDefinition{Rule::MaxEnvironmentsPerUser,
+                   "max-environments-per-user",
+                   &findMaxEnvironments,
+                   {},
+                   nullptr,
+                   true},
     RuleDefinition{Rule::MaxDevicesPerEnvironment,
                    "max-devices-per-environment",
                    &findMaxDevicesPerEnvironment,
-                   {}},
-    RuleDefinition{Rule::MaxDevicesPerUser, "max-devices-per-user", &findMaxDevices, {}},
+                   {},
+                   nullptr,
+                   true},
+    RuleDefinition{
+        Rule::MaxDevicesPerUser, "max-devices-per-user", &findMaxDevices, {}, nullptr, true},
     RuleDefinition{Rule::IdleTimeout, "idle-timeout", &findIdle, {}, &Reason::idle},
     RuleDefinition{
         Rule::EnvMemory, "env-memory", &findEnvMemory,

@@ -59,6 +59,8 @@ struct RuleDefinition {
     void (*find)(WorkingState& state, const RuleSet& rules);
     std::optional<RuleSwitch> toggle; ///< unset: the rule watches the limit of the same name
     Reason (*reason)() = nullptr;     ///< the reason of its actions; null: "rule:<name>"
+    /// It ends what was granted within a limit that was lowered since. KeepGrants= suspends it.
+    bool endsGrants = false;
 };
 
 /// Returns every rule, in the order of evaluation.

@@ -83,8 +83,9 @@ struct Settings {
     RuleSwitches rules;
     std::chrono::milliseconds grace{30'000};     ///< from the warning to the action
     std::chrono::milliseconds killAfter{10'000}; ///< from SIGTERM to SIGKILL
-    bool linger = true;  ///< environments keep the devices that their processes still use
-    bool dryRun = false; ///< the service's own cycles only report what they would do
+    bool linger = true;     ///< environments keep the devices that their processes still use
+    bool keepGrants = true; ///< a limit that is lowered spares what was granted before
+    bool dryRun = false;    ///< the service's own cycles only report what they would do
 
     // [Queue]
     std::chrono::milliseconds maxWait{86'400'000}; ///< maximum waiting time of a request

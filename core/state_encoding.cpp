@@ -57,6 +57,8 @@ json encodeAttachment(const Attachment& attachment) {
         encoded["lease"] = encodeLease(*attachment.lease);
     if (!attachment.keptFor.empty())
         encoded["kept_for"] = attachment.keptFor;
+    if (attachment.overLimit)
+        encoded["over_limit"] = true;
     return encoded;
 }
 
@@ -135,6 +137,8 @@ std::string encodeState(const Environment& environment) {
                      {"processes", json::array()},
                      {"kernels", json::array()},
                      {"attachments", json::array()}};
+    if (environment.overLimit)
+        document["over_limit"] = true;
     if (environment.lease)
         document["lease"] = encodeLease(*environment.lease);
     if (environment.pendingEnd)

@@ -130,6 +130,7 @@ Attachment decodeAttachment(const json& value) {
         attachment.share = share;
     attachment.overSubscribed = flag(value, "over_subscribed");
     attachment.exempt = flagIfAny(value, "exempt");
+    attachment.overLimit = flagIfAny(value, "over_limit");
     attachment.since = fromMicroseconds(requireNumber(value, "since"));
     attachment.sequence = requireNumber(value, "sequence");
     attachment.lease = leaseIfAny(value);
@@ -236,6 +237,7 @@ Environment decodeEnvironment(const json& document) {
     if (document.contains("began"))
         environment.began = bootTime(document, "began");
     environment.exempt = flagIfAny(document, "exempt");
+    environment.overLimit = flagIfAny(document, "over_limit");
     environment.sequence = requireNumber(document, "sequence");
     environment.configuration =
         decodeConfiguration(field(document, "configuration", json::value_t::object));

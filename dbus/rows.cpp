@@ -117,6 +117,7 @@ VariantMap policyOf(const core::Settings& settings) {
                       {"MaxWait", seconds(settings.maxWait)},
                       {"KeepFor", seconds(settings.keepFor)},
                       {"Linger", sdbus::Variant{settings.linger}},
+                      {"KeepGrants", sdbus::Variant{settings.keepGrants}},
                       {"DryRun", sdbus::Variant{settings.dryRun}},
                       {"Isolation", sdbus::Variant{core::toString(settings.isolation.mode)}}};
     for (const auto& [rule, toggle] : core::switchedRules())

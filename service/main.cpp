@@ -11,6 +11,7 @@
 #include "service/loop/system_clock.hpp"
 #include "service/processes/proc_server.hpp"
 #include "service/service.hpp"
+#include "service/settings/limit_preview.hpp"
 #include "service/settings/settings_file.hpp"
 #include "service/system_manager.hpp"
 
@@ -27,6 +28,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -130,8 +132,21 @@ int serve(const Sockets& sockets, service::Logger& log) {
     return status;
 }
 
+// Prints who is over the limits that the file would bring into force. The file is valid, but
+// another one may not be.
+void preview(const std::string& file, const std::vector<std::string>& used) {
+    try {
+        const core::Settings settings =
+            service::readSettings(directory("CONFIGURATION_DIRECTORY", "/etc/genv"), file);
+        for (const std::string& sentence : service::previewLimits(settings, used))
+            fmt::print("{}\n", sentence);
+    } catch (const core::Error& error) {
+        fmt::print(stderr, "warning: no preview: {}\n", core::printable(error.what()));
+    }
+}
+
 // Implements `genvctl policy check`: reports whether a configuration file would be accepted.
-int checkConfiguration(const std::string& file) {
+int checkConfiguration(const std::string& file, const std::vector<std::string>& used) {
     const service::SettingsCheck check = file.empty()
                                              ? service::SettingsCheck{{"missing file name"}, {}}
                                              : service::checkSettingsFile(file);
@@ -139,7 +154,11 @@ int checkConfiguration(const std::string& file) {
         for (const std::string& line : *lines)
             fmt::print(stderr, "{}\n", core::printable(line));
     }
-    return check.errors.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (!check.errors.empty())
+        return EXIT_FAILURE;
+    if (!used.empty())
+        preview(file, used);
+    return EXIT_SUCCESS;
 }
 
 } // namespace
@@ -152,6 +171,9 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", std::string("genvd " GENV_VERSION), "Print the version");
     std::optional<std::string> checked;
     app.add_option("--check", checked, "Check this configuration file and exit")->type_name("FILE");
+    std::vector<std::string> used;
+    app.add_option("--used", used, "With --check, compare this use with the limits")
+        ->group(""); // internal: genvctl policy check passes what GetLimits reports
     Sockets sockets;
     app.add_option("--nvml-socket", sockets.nvml,
                    "Ask for GPUs at this socket instead of a child process")
@@ -166,7 +188,7 @@ int main(int argc, char** argv) {
     if (const auto status = core::exitAfterParsing(app, argc, argv))
         return *status;
     if (checked)
-        return checkConfiguration(*checked);
+        return checkConfiguration(*checked, used);
     if (reader != 0)
         return service::serveProcReads(reader);
 

@@ -2,6 +2,7 @@
 #include "service/service.hpp"
 
 #include "core/error.hpp"
+#include "core/over_limits.hpp"
 #include "dbus/contract/names.hpp"
 #include "service/former_service.hpp"
 #include "service/settings/settings_file.hpp"
@@ -267,8 +268,12 @@ void Service::take(const core::ResolvedNames& names) {
 
 void Service::take(core::Settings next, const core::Actor& actor) {
     const core::Settings before = std::exchange(settings_, std::move(next));
-    if (settings_.interval != before.interval)
-        lookAtGpus();
+    core::logOverLimits({sharing_->ledger, machine_->observer, machine_->users, sharing_->idleness,
+                         machine_->clock, log_},
+                        before, settings_);
+    if (settings_.interval != before.interval || settings_.rules != before.rules ||
+        settings_.keepGrants != before.keepGrants || settings_.limits != before.limits)
+        lookAtGpus(); // the owners are warned now, not at the end of the interval
     if (settings_.backend != before.backend)
         log_.warning("the new Backend takes effect when the service starts again");
     machine_->observer.setUnifiedMemory(settings_.unifiedMemory);

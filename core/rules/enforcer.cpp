@@ -17,15 +17,6 @@ namespace {
 constexpr std::chrono::minutes askAgainAfter{5};
 constexpr std::size_t maxReasonLength = 512;
 
-std::set<Uid> usersOf(const Ledger& ledger, const Observation& observation) {
-    std::set<Uid> uids;
-    for (const auto& [sequence, environment] : ledger.environments())
-        uids.insert(environment.uid);
-    for (const ComputeProcess& process : observation.processes)
-        uids.insert(process.user());
-    return uids;
-}
-
 std::string nameOf(Uid uid, const std::map<Uid, UserInfo>& users) {
     const auto user = users.find(uid);
     return user != users.end() ? user->second.name : std::to_string(uid);
@@ -183,44 +174,63 @@ void Enforcer::watch(const std::shared_ptr<const Observation>& observation,
     if (running_)
         return; // a requested cycle is running; the next own cycle follows soon
     const EnforcementOptions options{settings.dryRun, true, 0};
-    const RuleSet rules{settings.rules, [limits = settings.limits](const UserInfo& u) {
-                            return limits.enforcedOn(u);
-                        }};
-    withFindings(
-        observation, rules,
-        [this, options, grace = settings.grace](std::vector<Finding> findings, const auto& users) {
-            const auto due = dueFindings(std::move(findings), options, grace);
-            // Does not take the turn, so that a requested cycle can run at the same time. A process
-            // that both cycles find is ended only once.
-            const Answer answer = [this, options](const auto* actions, const std::string&) {
-                for (const EnforcementAction& action : *actions) {
-                    if (options.dryRun && action.kind != EnforcementAction::Kind::Finding)
-                        parts_.log.notice("dry run: {}", action.message);
-                }
-            };
-            carryOut(due, std::make_shared<Round>(Round{options, users, nullptr, answer}));
-        });
+    const RuleSet rules{
+        settings.rules,
+        [limits = settings.limits](const UserInfo& user) { return limits.enforcedOn(user); },
+        settings.keepGrants};
+    withSituation(observation, [this, options, rules,
+                                grace = settings.grace](const Situation& situation) {
+        markGrants(situation, rules);
+        const auto due = dueFindings(evaluate(situation, rules), options, grace);
+        // Does not take the turn, so that a requested cycle can run at the same time. A process
+        // that both cycles find is ended only once.
+        const Answer answer = [this, options](const auto* actions, const std::string&) {
+            for (const EnforcementAction& action : *actions) {
+                if (options.dryRun && action.kind != EnforcementAction::Kind::Finding)
+                    parts_.log.notice("dry run: {}", action.message);
+            }
+        };
+        carryOut(due, std::make_shared<Round>(Round{options, situation.users, nullptr, answer}));
+    });
+}
+
+// The marks say which grants stay only because of KeepGrants=; the log says it once, also over a
+// restart.
+void Enforcer::markGrants(const Situation& situation, const RuleSet& rules) {
+    const Situation holdings{situation.environments, situation.devices, {},
+                             situation.idleness,     situation.users,   situation.bootNow};
+    const auto over = rules.keepsGrants ? grantsOverLimits(holdings, rules) : GrantsOverLimits{};
+    for (const EnvironmentId& id : parts_.ledger.markOverLimits(over))
+        parts_.log.notice("environment {} of {} is over a limit; it keeps what it holds until its "
+                          "owner gives it back (KeepGrants=yes)",
+                          id, escaped(parts_.ledger.get(id).user));
 }
 
 void Enforcer::withFindings(
     const std::shared_ptr<const Observation>& observation, const RuleSet& rules,
     const std::function<void(std::vector<Finding>, const std::map<Uid, UserInfo>&)>& use) {
+    withSituation(observation, [rules, use](const Situation& situation) {
+        use(evaluate(situation, rules), situation.users);
+    });
+}
+
+void Enforcer::withSituation(const std::shared_ptr<const Observation>& observation,
+                             const std::function<void(const Situation&)>& use) {
     const std::set<Uid> uids = usersOf(parts_.ledger, *observation);
-    describeAll(
-        parts_.users, uids, [this, observation, rules, use](const std::map<Uid, UserInfo>& users) {
-            const auto isProtected = [this](const ComputeProcess& process) {
-                return parts_.terminator.isProtected(process);
-            };
-            const Ledger& ledger = parts_.ledger;
-            const GuardedUses guarded = parts_.guardedUses ? parts_.guardedUses() : GuardedUses{};
-            const Situation situation{ledger.environments(),
-                                      ledger.devices(),
-                                      runningProcesses(ledger, *observation, isProtected, guarded),
-                                      parts_.idleness,
-                                      users,
-                                      parts_.clock.bootNow()};
-            use(evaluate(situation, rules), users);
-        });
+    describeAll(parts_.users, uids, [this, observation, use](const std::map<Uid, UserInfo>& users) {
+        const auto isProtected = [this](const ComputeProcess& process) {
+            return parts_.terminator.isProtected(process);
+        };
+        const Ledger& ledger = parts_.ledger;
+        const GuardedUses guarded = parts_.guardedUses ? parts_.guardedUses() : GuardedUses{};
+        const Situation situation{ledger.environments(),
+                                  ledger.devices(),
+                                  runningProcesses(ledger, *observation, isProtected, guarded),
+                                  parts_.idleness,
+                                  users,
+                                  parts_.clock.bootNow()};
+        use(situation);
+    });
 }
 
 std::vector<Finding> Enforcer::dueFindings(std::vector<Finding> findings,

@@ -102,6 +102,9 @@ class Enforcer {
     void withFindings(
         const std::shared_ptr<const Observation>& observation, const RuleSet& rules,
         const std::function<void(std::vector<Finding>, const std::map<Uid, UserInfo>&)>& use);
+    void withSituation(const std::shared_ptr<const Observation>& observation,
+                       const std::function<void(const Situation&)>& use);
+    void markGrants(const Situation& situation, const RuleSet& rules);
     [[nodiscard]] std::vector<Finding> dueFindings(std::vector<Finding> findings,
                                                    const EnforcementOptions& options,
                                                    std::chrono::milliseconds grace);

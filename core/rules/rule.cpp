@@ -48,13 +48,43 @@ runningProcesses(const Ledger& ledger, const Observation& observation,
     return processes;
 }
 
+std::set<Uid> usersOf(const Ledger& ledger, const Observation& observation) {
+    std::set<Uid> uids;
+    for (const auto& [sequence, environment] : ledger.environments())
+        uids.insert(environment.uid);
+    for (const ComputeProcess& process : observation.processes)
+        uids.insert(process.user());
+    return uids;
+}
+
 std::vector<Finding> evaluate(const Situation& situation, const RuleSet& rules) {
     WorkingState state(situation);
     for (const RuleDefinition& rule : ruleDefinitions()) {
-        if (rule.toggle ? rules.switches.*(rule.toggle->member) : rules.limitsOf != nullptr)
+        const bool isOn =
+            rule.toggle ? rules.switches.*(rule.toggle->member) : rules.limitsOf != nullptr;
+        if (isOn && !(rules.keepsGrants && rule.endsGrants))
             rule.find(state, rules);
     }
     return std::move(state.findings);
+}
+
+GrantsOverLimits grantsOverLimits(const Situation& situation, const RuleSet& rules) {
+    GrantsOverLimits over;
+    for (const RuleDefinition& rule : ruleDefinitions()) {
+        if (!rule.endsGrants)
+            continue;
+        WorkingState state(situation); // what one rule finds exists for the next one, too
+        rule.find(state, rules);
+        for (const Finding& finding : state.findings) {
+            const Consequences& found = finding.consequences;
+            over.environments.insert(found.ended.begin(), found.ended.end());
+            if (!found.ended.empty())
+                continue; // its attachments go only with the environment
+            for (const Detachment& detachment : found.detachments)
+                over.attachments.emplace(detachment.environment, detachment.device);
+        }
+    }
+    return over;
 }
 
 } // namespace genv::core

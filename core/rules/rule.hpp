@@ -5,6 +5,7 @@
 
 #include "core/device_table.hpp"
 #include "core/environment.hpp"
+#include "core/grants_over_limits.hpp"
 #include "core/guarded_use.hpp"
 #include "core/idleness.hpp"
 #include "core/limits.hpp"
@@ -15,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@ class Ledger;
 struct RuleSet {
     RuleSwitches switches;
     std::function<Limits(const UserInfo&)> limitsOf; ///< rules whose limit is unset find nothing
+    bool keepsGrants = false; ///< leave out the rules that end what was granted (KeepGrants=)
 };
 
 /// A compute process that rules may end.
@@ -54,6 +57,9 @@ std::vector<RunningProcess>
 runningProcesses(const Ledger& ledger, const Observation& observation,
                  const std::function<bool(const ComputeProcess&)>& isProtected,
                  const GuardedUses& guardedUses = {});
+
+/// Returns the owners of environments and the users of compute processes.
+std::set<Uid> usersOf(const Ledger& ledger, const Observation& observation);
 
 /// The input of rules, at one moment.
 struct Situation {
@@ -101,5 +107,8 @@ struct Finding {
 /// later rules. Grants above a limit are skipped by the rule of that limit, and root's own
 /// processes and environments by the rules of all limits.
 std::vector<Finding> evaluate(const Situation& situation, const RuleSet& rules);
+
+/// Returns the grants that the rules left out by RuleSet::keepsGrants would end.
+GrantsOverLimits grantsOverLimits(const Situation& situation, const RuleSet& rules);
 
 } // namespace genv::core

@@ -270,21 +270,27 @@ SettingsCheck checkSettingsFile(const std::filesystem::path& file) {
     return check;
 }
 
-core::Settings readSettings(const std::filesystem::path& directory) {
-    core::Settings settings;
-    std::vector<std::filesystem::path> files;
+core::Settings readSettings(const std::filesystem::path& directory,
+                            const std::filesystem::path& replacement) {
     std::error_code none;
+    std::filesystem::path main;
     if (std::filesystem::exists(directory / "genvd.conf", none))
-        files.push_back(directory / "genvd.conf");
-    std::vector<std::filesystem::path> dropIns;
+        main = directory / "genvd.conf";
+    std::map<std::filesystem::path, std::filesystem::path> dropIns; // by name
     for (const auto& entry :
          std::filesystem::directory_iterator(directory / "genvd.conf.d", none)) {
         if (entry.path().extension() == ".conf")
-            dropIns.push_back(entry.path());
+            dropIns[entry.path().filename()] = entry.path();
     }
-    std::sort(dropIns.begin(), dropIns.end());
-    files.insert(files.end(), dropIns.begin(), dropIns.end());
-    for (const std::filesystem::path& file : files)
+    const std::filesystem::path name = replacement.filename();
+    if (name.extension() == ".conf" && name != "genvd.conf")
+        dropIns[name] = replacement;
+    else if (!replacement.empty())
+        main = replacement;
+    core::Settings settings;
+    if (!main.empty())
+        readSettingsFile(main, settings);
+    for (const auto& [dropIn, file] : dropIns)
         readSettingsFile(file, settings);
     requireConsistent(settings);
     return settings;

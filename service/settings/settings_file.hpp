@@ -14,7 +14,10 @@ namespace genv::service {
 /// Reads `directory`/genvd.conf, then `directory`/genvd.conf.d/*.conf in the order of their names.
 /// Later files override earlier ones. Unset keys have their defaults. Throws
 /// core::Error(InvalidArgs).
-core::Settings readSettings(const std::filesystem::path& directory);
+/// A `replacement` is read in place of the file with its name: a drop-in NAME.conf, else
+/// genvd.conf.
+core::Settings readSettings(const std::filesystem::path& directory,
+                            const std::filesystem::path& replacement = {});
 
 /// Reads one file into `settings`, overriding previous values. Throws core::Error(InvalidArgs) for
 /// the first error in the file.

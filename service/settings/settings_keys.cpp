@@ -178,6 +178,7 @@ Keys<Settings> makeEnforcementKeys() {
     keys.push_back(timeKey("Grace", &Settings::grace, milliseconds{0}));
     keys.push_back(timeKey("KillAfter", &Settings::killAfter, milliseconds{0}));
     keys.push_back(flagKey("Linger", &Settings::linger));
+    keys.push_back(flagKey("KeepGrants", &Settings::keepGrants));
     keys.push_back(flagKey("DryRun", &Settings::dryRun));
     return keys;
 }

@@ -202,5 +202,38 @@ TEST_F(Limits, OfALifetimeAreCountedFromTheBeginning) {
             .ok());
 }
 
+TEST_F(Limits, ThatAreLoweredSpareWhatWasGrantedAlsoAfterARestart) {
+    const std::string quick = "[Enforcement]\nInterval=1s\nGrace=0\n";
+    const UserProcess shell(bob);
+    const std::string id = activate(*asBob, shell);
+    ASSERT_TRUE(setMemory(*asBob, id, "1g").ok());
+    ASSERT_TRUE(attach(*asBob, id, 2).ok());
+    configure(quick + "[Limits]\nMaxDevicesPerUser=1\n");
+    service.waitForLog(
+        "bob holds 2 GPUs, 1 more than 1 (MaxDevicesPerUser): kept until given back");
+    const std::string kept = "environment " + id + " of bob is over a limit";
+    service.waitForLog(kept);
+    EXPECT_EQ(devicesOf(id), "0,1");
+    EXPECT_EQ(attach(*asBob, id, 3).error, error::quotaExceeded);
+    const UserProcess other(carol);
+    const std::string idle = activate(*asCarol, other);
+    ASSERT_TRUE(attach(*asCarol, idle, 1).ok());
+    configure(quick + "[Limits]\nMaxDevicesPerUser=1\n[User carol]\nIdleTimeout=1s\n");
+    service.restart(SIGKILL);
+    waitUntil([&] { return devicesOf(idle).empty(); }, "a cycle that detaches an idle device");
+    EXPECT_EQ(devicesOf(id), "0,1");
+    configure(quick + "KeepGrants=no\n[Limits]\nMaxDevicesPerUser=1\n");
+    waitUntil([&] { return devicesOf(id) == "0"; }, "the rule");
+}
+
+TEST_F(Limits, ThatAreLoweredSpareNothingFromAnAdministratorsEnforcement) {
+    const UserProcess shell(bob);
+    const std::string id = activate(*asBob, shell);
+    ASSERT_TRUE(setMemory(*asBob, id, "1g").ok());
+    ASSERT_TRUE(attach(*asBob, id, 2).ok());
+    EXPECT_TRUE(asRoot->manager("Enforce", "a{sv}", 1, "max-devices-per-user", "u", 1U).ok());
+    EXPECT_EQ(devicesOf(id), "0");
+}
+
 } // namespace
 } // namespace genv::tests

@@ -26,9 +26,16 @@ TEST(Limits, AreShownInOneOrderAndInTheirUnits) {
               "MaxEnvironmentsPerUser  unlimited       3\n"
               "MaxProcessesPerUser     0               0\n"
               "MaxGpuMemoryPerUser     unlimited       0\n"
-              "MaxGpuMemoryPerDevice   16g             15258mi\n"
+              "MaxGpuMemoryPerDevice   16g             15258mi (over the limit)\n"
               "MaxLifetime             2h              0s\n"
               "IdleTimeout             30min           1min 1s\n");
+}
+
+TEST(Limits, AreMarkedAsExceededForPeopleOnly) {
+    const LimitsByName limits{{"MaxDevicesPerUser", {1, 3}}};
+    EXPECT_EQ(limitsTable(limits).text(false),
+              "MaxDevicesPerUser       1               3 (over the limit)\n");
+    EXPECT_EQ(limitsTable(limits, false).csv(false), "MaxDevicesPerUser,1,3\n");
 }
 
 TEST(Limits, OfALaterServiceAreShownToo) {

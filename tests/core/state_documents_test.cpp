@@ -127,11 +127,22 @@ TEST(StateDocuments, OfTheGenvThatFirstAskedHoldersForConsentAreRead) {
         << "nobody consented before";
 }
 
+TEST(StateDocuments, OfTheGenvThatFirstKeptGrantsAboveALimitAreRead) {
+    const core::Environment environment = read("version-1-over-limit.json");
+    EXPECT_TRUE(environment.overLimit);
+    ASSERT_EQ(environment.attachments.size(), 2U);
+    EXPECT_FALSE(environment.attachments[0].overLimit);
+    EXPECT_TRUE(environment.attachments[1].overLimit);
+    const core::Environment earlier = read("version-1-consent.json");
+    EXPECT_FALSE(earlier.overLimit || earlier.attachments[0].overLimit);
+}
+
 // Fails if the form changed and there is no document of the new form here.
 TEST(StateDocuments, OfTheNewestFormAreWrittenAsTheyWere) {
-    for (const char* file : {newest, "version-1-lingering.json", "version-1-pending-end.json",
-                             "version-1-lock-waits.json", "version-1-jobs.json",
-                             "version-1-children.json", "version-1-consent.json"})
+    for (const char* file :
+         {newest, "version-1-lingering.json", "version-1-pending-end.json",
+          "version-1-lock-waits.json", "version-1-jobs.json", "version-1-children.json",
+          "version-1-consent.json", "version-1-over-limit.json"})
         EXPECT_EQ(json::parse(core::encodeState(read(file))), json::parse(documentIn(file)))
             << file;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The service's own cycles: they warn once, wait for the grace period, and forget findings that
 // ended.
+#include "core/state_schema.hpp"
 #include "tests/core/enforcer_fixture.hpp"
 
 namespace genv::tests {
@@ -13,6 +14,7 @@ class Watch : public EnforcerTest {
   protected:
     Watch() {
         settings.grace = 30s;
+        settings.keepGrants = false;
         settings.limits.general.maxDevices = 1;
         activate("20", alice);
         attachIndices("20", {0, 1});
@@ -150,6 +152,124 @@ TEST_F(Watch, AsksTheDriverForNothingOfItsOwn) {
     cycle();
     EXPECT_TRUE(observer.waiting.empty()) << "the observation it was given is enough";
     EXPECT_TRUE(log.lines.empty());
+}
+
+template <typename Value, typename Given>
+core::Limits only(std::optional<Value> core::Limits::*limit, Given value) {
+    core::Limits limits;
+    limits.*limit = Value(value);
+    return limits;
+}
+
+class KeptGrants : public Watch {
+  protected:
+    KeptGrants() { settings.keepGrants = true; }
+    std::vector<bool> marksOf(const std::string& id) const {
+        std::vector<bool> marks{ledger.get(id).overLimit};
+        for (const core::Attachment& attachment : ledger.get(id).attachments)
+            marks.push_back(attachment.overLimit);
+        return marks;
+    }
+    core::Environment writtenOf(const std::string& id) const {
+        return core::decodeState(store.documents.at(id));
+    }
+};
+
+TEST_F(KeptGrants, OutliveALimitThatIsLoweredBelowThem) {
+    settings.grace = 0s;
+    for (int i = 0; i < 3; ++i)
+        cycle(1h);
+    EXPECT_EQ(devicesOf("20").size(), 2U);
+    EXPECT_TRUE(warnings().empty());
+    EXPECT_EQ(signalled(500), 0U);
+    EXPECT_EQ(log.lines, Texts{"environment 20 of user1001 is over a limit; it keeps what it holds "
+                               "until its owner gives it back (KeepGrants=yes)"});
+}
+
+TEST_F(KeptGrants, AreThoseOfEveryLimitThatIsCheckedAtTheRequest) {
+    settings.grace = 0s;
+    core::Limits& limits = settings.limits.general;
+    limits = {};
+    activate("30", alice);
+    for (const core::Limits& lowered :
+         {only(&core::Limits::maxDevices, 0), only(&core::Limits::maxDevicesPerEnvironment, 0),
+          only(&core::Limits::maxEnvironments, 0), only(&core::Limits::maxGpuMemory, gigabytes(2)),
+          only(&core::Limits::maxGpuMemoryPerDevice, gigabytes(2)),
+          only(&core::Limits::maxLifetime, 1min)}) {
+        limits = lowered;
+        cycle(1h);
+        look();
+        EXPECT_EQ(devicesOf("20").size(), 2U);
+        EXPECT_NE(ledger.find("30"), nullptr);
+        EXPECT_EQ(signalled(500), 0U);
+    }
+}
+
+TEST_F(KeptGrants, DoNotSpareWhatIsMeasured) {
+    seen.started = clock.bootNow();
+    idleness.observed(ledger, seen);
+    std::size_t warned = 0;
+    for (const core::Limits& lowered :
+         {only(&core::Limits::maxProcesses, 0), only(&core::Limits::maxGpuMemory, core::Bytes{1}),
+          only(&core::Limits::maxGpuMemoryPerDevice, core::Bytes{1}),
+          only(&core::Limits::idleTimeout, 1min)}) {
+        settings.limits.general = lowered;
+        cycle(1h);
+        EXPECT_GT(warnings().size(), warned);
+        warned = warnings().size();
+        EXPECT_FALSE(ledger.get("20").overLimit);
+    }
+    cycle(1h);
+    EXPECT_TRUE(devicesOf("20").empty()) << "idle";
+}
+
+TEST_F(KeptGrants, AreMarkedInTheDocument) {
+    settings.limits.general.maxEnvironments = 0;
+    cycle();
+    EXPECT_EQ(marksOf("20"), (std::vector{true, false, true})) << "the newest device";
+    EXPECT_EQ(writtenOf("20"), ledger.get("20"));
+    settings.limits.general = only(&core::Limits::maxDevices, 0);
+    cycle();
+    EXPECT_EQ(marksOf("20"), (std::vector{false, true, true}));
+    settings.limits = {};
+    cycle();
+    EXPECT_EQ(marksOf("20"), (std::vector{false, false, false})) << "nothing is over a limit";
+    EXPECT_EQ(writtenOf("20"), ledger.get("20"));
+}
+
+TEST_F(KeptGrants, StayEvenIfTheMarkCannotBeWritten) {
+    settings.grace = 0s;
+    store.writesUntilFailure = 0;
+    cycle();
+    cycle();
+    EXPECT_EQ(devicesOf("20").size(), 2U);
+    EXPECT_EQ(log.lines.size(), 1U);
+    store.writesUntilFailure = -1;
+    EXPECT_TRUE(ledger.retryWrites());
+    EXPECT_EQ(writtenOf("20"), ledger.get("20"));
+}
+
+TEST_F(KeptGrants, AreNotEndedByTheRestOfTheLimit) {
+    settings.grace = 0s;
+    cycle();
+    ledger.detach("20", {0}, alice);
+    cycle();
+    EXPECT_EQ(devicesOf("20").size(), 1U);
+    EXPECT_EQ(marksOf("20"), (std::vector{false, false})) << "within the limit again";
+}
+
+TEST_F(KeptGrants, EndWithoutTheSettingAndByAnAdministratorsEnforcement) {
+    cycle();
+    rules.limitsOf = [](const core::UserInfo&) { return only(&core::Limits::maxDevices, 1); };
+    enforce();
+    look();
+    look(); // before the signal
+    EXPECT_EQ(devicesOf("20").size(), 1U);
+    settings.keepGrants = false;
+    settings.grace = 0s;
+    settings.limits.general.maxDevices = 0;
+    cycle();
+    EXPECT_TRUE(devicesOf("20").empty());
 }
 
 } // namespace

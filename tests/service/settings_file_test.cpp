@@ -10,6 +10,8 @@
 
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <tuple>
 
 namespace genv::tests {
 namespace {
@@ -95,7 +97,7 @@ TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
     EXPECT_EQ(complaint("[Enforcement]\nIntervall=10s\n"),
               "2: unknown setting \"Intervall\" in [Enforcement]: expected one of Interval, "
               "NonEnvProcesses, "
-              "EnvDevices, EnvMemory, Grace, KillAfter, Linger, DryRun");
+              "EnvDevices, EnvMemory, Grace, KillAfter, Linger, KeepGrants, DryRun");
     EXPECT_EQ(complaint("[GPU]\nBackend=auto\n[Foo]\n"),
               "3: unknown section [Foo]: expected [GPU], [Enforcement], [Queue], "
               "[Isolation], [Slurm], [Limits], [User NAME] or [Group NAME]");
@@ -148,6 +150,33 @@ TEST_F(SettingsFile, HoldsRulesAndLimits) {
     settings.limits.ids.groups.names[students] = {"students"};
     EXPECT_EQ(settings.limits.of({1002, "bob", {students}}).maxDevices, 1U);
     EXPECT_EQ(settings.limits.of({1001, "alice", {students}}).maxDevices, std::nullopt);
+}
+
+TEST_F(SettingsFile, KeepsGrantsUnlessToldOtherwise) {
+    EXPECT_TRUE(read().keepGrants);
+    folder.write("genvd.conf", "[Enforcement]\nKeepGrants=no\n");
+    EXPECT_FALSE(read().keepGrants);
+    EXPECT_EQ(service::settingsChanged({}, read()), std::vector<std::string>{"KeepGrants=no"});
+}
+
+// A changed copy is previewed in place of the file that it is to replace.
+TEST_F(SettingsFile, IsReadInPlaceOfTheOneWithItsName) {
+    folder.write("genvd.conf", "[Limits]\nMaxDevicesPerUser=1\nMaxProcessesPerUser=1\n");
+    folder.write("genvd.conf.d/20-limits.conf", "[Limits]\nMaxDevicesPerUser=2\n");
+    folder.write("genvd.conf.d/30-late.conf", "[Limits]\nMaxEnvironmentsPerUser=3\n");
+    folder.write("copy/genvd.conf", "[Limits]\nMaxDevicesPerUser=7\nMaxEnvironmentsPerUser=7\n");
+    folder.write("copy/20-limits.conf", "[Limits]\nMaxLifetime=8h\n");
+    folder.write("copy/25-more.conf", "[Limits]\nMaxDevicesPerUser=5\nMaxEnvironmentsPerUser=5\n");
+    const auto with = [&](const char* name) {
+        const core::Limits limits =
+            service::readSettings(folder.path(), folder.path() / "copy" / name).limits.general;
+        return std::tuple(limits.maxDevices, limits.maxEnvironments, limits.maxProcesses);
+    };
+    using Numbers = std::tuple<std::optional<std::uint32_t>, std::optional<std::uint32_t>,
+                               std::optional<std::uint32_t>>;
+    EXPECT_EQ(with("genvd.conf"), Numbers(2, 3, std::nullopt));
+    EXPECT_EQ(with("20-limits.conf"), Numbers(1, 3, 1));
+    EXPECT_EQ(with("25-more.conf"), Numbers(5, 3, 1));
 }
 
 TEST_F(SettingsFile, NamesTheLimitThatMakesNoSense) {

@@ -27,7 +27,7 @@ void limits(Context& context, const ListingOptions& options, const std::string& 
     const std::uint32_t uid = user.empty() ? context.uid() : context.uidOf(user);
     const auto limits = context.client().limits(uid);
     if (!context.printJson({{"uid", uid}, {"limits", limitsJson(limits)}}))
-        options.print(context, limitsTable(limits));
+        options.print(context, limitsTable(limits, options.format != "csv"));
 }
 
 // Returns the users who hold something, and the users with limits of their own.

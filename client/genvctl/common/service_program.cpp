@@ -54,11 +54,19 @@ std::string serviceProgram() {
     return path != nullptr && *path != '\0' ? path : GENV_SERVICE_PATH;
 }
 
-FileCheck checkWithService(std::string_view file, bool collect) {
-    std::string program = serviceProgram();
-    std::string option = "--check";
-    std::string path = (file.starts_with('-') ? "./" : "") + std::string(file); // not an option
-    const std::array<char*, 4> arguments{program.data(), option.data(), path.data(), nullptr};
+FileCheck checkWithService(std::string_view file, bool collect,
+                           const std::vector<std::string>& used) {
+    std::vector<std::string> words{serviceProgram(), "--check",
+                                   (file.starts_with('-') ? "./" : "") + std::string(file)};
+    for (const std::string& use : used) {
+        words.emplace_back("--used");
+        words.push_back(use);
+    }
+    const std::string program = words.front();
+    std::vector<char*> arguments;
+    for (std::string& word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
     std::array<int, 2> answer{-1, -1};
     Actions actions;
     if (collect && pipe2(answer.data(), O_CLOEXEC) == 0)

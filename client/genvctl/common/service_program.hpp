@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace genv::ctl {
 
@@ -17,7 +18,10 @@ struct FileCheck {
 };
 
 /// Runs the program on a configuration file. It prints errors on standard error, or with `collect`
-/// returns them in the result. Throws Failure if the program cannot be run.
-FileCheck checkWithService(std::string_view file, bool collect);
+/// returns them in the result. Throws Failure if the program cannot be run. If the file is valid,
+/// the program compares what users have `used`, one text per user (service/settings/
+/// limit_preview.hpp), with the limits, and prints who exceeds one on standard output.
+FileCheck checkWithService(std::string_view file, bool collect,
+                           const std::vector<std::string>& used = {});
 
 } // namespace genv::ctl

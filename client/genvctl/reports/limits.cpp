@@ -116,11 +116,13 @@ std::string_view suffixOf(LimitUnit unit) {
 
 } // namespace
 
-Table limitsTable(const LimitsByName& limits) {
+Table limitsTable(const LimitsByName& limits, bool marksExcess) {
     Table table({{"LIMIT", 24}, {"ALLOWED", 16}, {"USED", 0}});
-    for (const auto& [name, unit, limit] : rows(limits))
+    for (const auto& [name, unit, limit] : rows(limits)) {
+        const bool isOver = marksExcess && limit.allowed && limit.used > *limit.allowed;
         table.add({name, limit.allowed ? text(*limit.allowed, unit) : "unlimited",
-                   text(limit.used, unit)});
+                   text(limit.used, unit) + (isOver ? " (over the limit)" : "")});
+    }
     return table;
 }
 

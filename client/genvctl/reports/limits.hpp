@@ -26,7 +26,8 @@ struct UserLimits {
 
 /// Returns the columns LIMIT, ALLOWED and USED. Limits that this version does not know come last,
 /// as plain numbers.
-Table limitsTable(const LimitsByName& limits);
+/// `marksExcess`: mark use above a limit; a program reads the bare number.
+Table limitsTable(const LimitsByName& limits, bool marksExcess = true);
 
 /// Returns the limits by name, in the same order: allowed, or null for unlimited, and used, in
 /// bytes and seconds.
