@@ -214,10 +214,13 @@ void activate(Context& context, const ActivateArguments& arguments) {
     if (seen)
         code.watch(*statusFile(id), *seen);
     context.sendToShell(code);
-    if (!environment.devices.empty())
-        printNoteForPerson(fmt::format("environment {} has GPU{} {}", id,
-                                       environment.devices.size() == 1 ? "" : "s",
-                                       joined(environment.devices, ",")));
+    printNoteForPerson(environment.devices.empty()
+                           ? fmt::format("environment {} has no GPU; \"genv attach --count 1\" "
+                                         "attaches one",
+                                         id)
+                           : fmt::format("environment {} has GPU{} {}", id,
+                                         environment.devices.size() == 1 ? "" : "s",
+                                         joined(environment.devices, ",")));
     noteGenv1();
     context.warnOfNotices(id);
 }

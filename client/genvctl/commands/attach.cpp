@@ -7,6 +7,7 @@
 #include "client/genvctl/options/waiting_options.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
 #include "client/slurm_jobs.hpp"
 #include "core/text.hpp"
 
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -71,6 +73,39 @@ void reportDevices(Context& context, const std::string& id,
     context.sendToShell(code);
 }
 
+std::string attachedAlready(const Environment& environment) {
+    const bool isOne = environment.devices.size() == 1;
+    const std::string lease = environment.expires
+                                  ? fmt::format("; the lease ends {}",
+                                                relativeFuture(*environment.expires, currentTime()))
+                                  : ", without a lease";
+    return fmt::format("nothing to do: GPU{} {} {} attached already{}", isOne ? "" : "s",
+                       joined(environment.devices, ","), isOne ? "is" : "are", lease);
+}
+
+// Without new GPUs, --lifetime is for those that are attached. It extends their lease and adds
+// none, because a request for more time must not end anybody's work sooner.
+void reportNothingNew(Context& context, const std::string& id,
+                      const std::optional<std::string>& lifetime) {
+    Environment environment = context.client().environment(id);
+    if (environment.devices.empty()) {
+        printNoteForPerson("nothing to do: no GPU is attached, and none is requested");
+        return;
+    }
+    if (lifetime && !environment.expires) {
+        warn(attachedAlready(environment), "\"--lifetime\" extends a lease and adds none; \"genv "
+                                           "detach\" gives GPUs back.");
+        return;
+    }
+    if (lifetime) {
+        ConfigurationChange change;
+        change.setLifetime(readLifetime("--lifetime", *lifetime));
+        context.authorised([&](Client& client) { client.configure(id, change); });
+        environment = context.client().environment(id);
+    }
+    printNoteForPerson(attachedAlready(environment));
+}
+
 void attach(Context& context, const AttachArguments& arguments) {
     arguments.check();
     context.inEnvironment([&](const std::string& id) {
@@ -90,13 +125,18 @@ void attach(Context& context, const AttachArguments& arguments) {
             .setOverSubscribe(arguments.overSubscribe)
             .setExact(arguments.exact);
         arguments.waiting.apply(request);
+        std::vector<std::uint32_t> held = context.client().environment(id).devices;
         const std::optional<std::string> before = lastGrant(id);
-        const std::vector<std::uint32_t> attached = requestDevices(context, id, request);
+        std::vector<std::uint32_t> attached = requestDevices(context, id, request);
         // Results shown here must not be reported again at the next prompt.
         ShellCode code;
         if (const std::optional<std::string> grant = lastGrant(id); grant && grant != before)
             code.know(*grant);
         reportDevices(context, id, attached, std::move(code));
+        std::ranges::sort(held);
+        std::ranges::sort(attached);
+        if (attached == held)
+            reportNothingNew(context, id, arguments.waiting.lifetime);
         context.warnOfNotices(id);
     });
 }

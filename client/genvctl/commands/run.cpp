@@ -103,10 +103,10 @@ void addRun(CLI::App& app, Context& context) {
     const auto arguments = std::make_shared<RunArguments>();
     addOptions(*command, *arguments);
     command->footer(
-        "The environment ends with the command. The command sees no GPU without --gpus,\n"
-        "--index, --uuid or --model. In an active environment the command still gets its\n"
-        "own environment and its own GPUs. With --within, and in a Slurm job, it gets\n"
-        "GPUs of the outer environment or of the job.\n"
+        "The environment ends with the command. The command gets one GPU, or as many as\n"
+        "your own .genv says; --gpus 0 means none, and so does a Slurm job. In an active\n"
+        "environment the command still gets its own environment and its own GPUs. With\n"
+        "--within, and in a Slurm job, these are GPUs of the outer environment or the job.\n"
         "\n"
         "Exits with the command's status, 126 if it cannot be run, or 127 if it is not\n"
         "found.");
@@ -115,6 +115,7 @@ void addRun(CLI::App& app, Context& context) {
         const bool needsNone = arguments->login || arguments->hold;
         const std::vector<std::string> words =
             needsNone ? noCommandWords(*command) : commandWords(*command);
+        arguments->wanted.meansOneGpu = !needsNone && !arguments->id;
         context.command = [&context, arguments, words] { run(context, *arguments, words); };
     });
 }

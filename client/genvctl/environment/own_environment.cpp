@@ -4,6 +4,8 @@
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/requests.hpp"
 #include "client/genvctl/shell/variables.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/slurm_jobs.hpp"
 #include "core/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -15,10 +17,46 @@ namespace genv::ctl {
 
 namespace {
 
-std::string start(Context& context, const OwnEnvironmentOptions& wanted,
+// Returns the GPUs in the caller's own .genv. Another user's folder decides nothing here, and an
+// invalid one must not prevent a command from starting.
+Configuration ownProject() {
+    try {
+        if (const auto folder = projectFolder(); folder && isOwnFolder(*folder))
+            return loadProject(*folder);
+    } catch (const Failure& failure) {
+        warn(failure.what(), failure.hint());
+    }
+    return {};
+}
+
+// Slurm decides which GPUs a job and its steps have.
+bool isInSlurmJob(const std::optional<std::string>& parent) {
+    return (parent && client::slurmJobOf(*parent)) || client::jobEnvironmentOfThisProcess();
+}
+
+// Explains to somebody who asked for no GPU why there is none for the command.
+std::string requestForCommand(Context& context, const ActivateOptions& options) {
+    try {
+        return requestEnvironment(context, options);
+    } catch (const ServiceUnavailable&) {
+        throw;
+    } catch (const Error& error) {
+        const Failure failure = context.failureOf(error);
+        if (failure.status() != ExitStatus::NoDevice &&
+            failure.status() != ExitStatus::QuotaExceeded)
+            throw;
+        throw Failure(failure.status(), failure.what(),
+                      "\"run\" takes a GPU unless told otherwise: \"--wait\" waits for it, "
+                      "\"--gpus 0\" runs without one.");
+    }
+}
+
+std::string start(Context& context, OwnEnvironmentOptions wanted,
                   const std::optional<std::string>& kernel) {
-    Configuration configuration = wanted.configuration.read();
-    wanted.devices.check(configuration.gpus.has_value(), "--gpus");
+    wanted.check();
+    const auto parent = wanted.within.choose(context.client());
+    wanted.meansOneGpu = wanted.meansOneGpu && !isInSlurmJob(parent);
+    Configuration configuration = wanted.read();
     if (wanted.devices.model && !configuration.gpus)
         configuration.gpus = 1;
     const bool attaches = wanted.devices.areNamed() || configuration.gpus.value_or(0) > 0;
@@ -35,12 +73,13 @@ std::string start(Context& context, const OwnEnvironmentOptions& wanted,
         .setIndices(wanted.devices.indices)
         .setUuids(wanted.devices.uuids)
         .setOverSubscribe(wanted.overSubscribe)
-        .setWithin(wanted.within.choose(context.client()));
+        .setWithin(parent);
     if (attaches)
         options.setModel(wanted.devices.model);
     wanted.waiting.apply(options);
     options.setWait(options.waits() && attaches);
-    return requestEnvironment(context, options);
+    return wanted.addsGpus() ? requestForCommand(context, options)
+                             : requestEnvironment(context, options);
 }
 
 } // namespace
@@ -66,6 +105,17 @@ void OwnEnvironmentOptions::check() const {
     devices.check(configuration.read().gpus.has_value(), "--gpus");
     ActivateOptions unused;
     waiting.apply(unused);
+}
+
+Configuration OwnEnvironmentOptions::read() const {
+    Configuration read = configuration.read();
+    if (!addsGpus())
+        return read;
+    const Configuration project = ownProject();
+    read.gpus = project.gpus.value_or(1);
+    if (!read.gpuMemoryBytes)
+        read.gpuMemoryBytes = project.gpuMemoryBytes;
+    return read;
 }
 
 std::vector<std::string> OwnEnvironmentOptions::words() const {

@@ -22,6 +22,9 @@ struct OwnEnvironmentOptions {
     bool nvmlFilter = false;
     WaitingOptions waiting;
     WithinOptions within; ///< registered separately by the commands that have it
+    /// For a command: without a number of GPUs it gets that of the caller's own .genv, else one. A
+    /// command in a Slurm job gets none.
+    bool meansOneGpu = false;
 
     /// Adds all options to a command. This object must outlive the parsing.
     void addTo(CLI::App& command);
@@ -34,6 +37,12 @@ struct OwnEnvironmentOptions {
     }
     /// Throws Failure(Usage) for an invalid value.
     void check() const;
+    /// Returns the configuration, with the GPUs that meansOneGpu adds. Throws Failure(Usage).
+    [[nodiscard]] Configuration read() const;
+    /// Whether read() adds GPUs that no option requests.
+    [[nodiscard]] bool addsGpus() const {
+        return meansOneGpu && !configuration.gpus && !devices.isGiven();
+    }
     /// Returns the given options, except the name, as words of a command line.
     [[nodiscard]] std::vector<std::string> words() const;
 };

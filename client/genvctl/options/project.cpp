@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -134,6 +135,11 @@ std::filesystem::path makeProjectFolder() {
         throw Failure(ExitStatus::Failed,
                       fmt::format("{} cannot be made: {}", folder.native(), error.message()));
     return folder;
+}
+
+bool isOwnFolder(const std::filesystem::path& folder) {
+    struct stat found {};
+    return stat(folder.c_str(), &found) == 0 && found.st_uid == geteuid();
 }
 
 Configuration loadProject(const std::filesystem::path& folder) {

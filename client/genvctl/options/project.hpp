@@ -38,6 +38,9 @@ std::filesystem::path requireProjectFolder();
 /// The same, but creates .genv in the working folder if neither exists. Throws Failure.
 std::filesystem::path makeProjectFolder();
 
+/// Returns whether the caller owns a folder, and thus decided what it says.
+bool isOwnFolder(const std::filesystem::path& folder);
+
 /// Returns the configuration saved in a folder. Throws Failure with the name of an invalid file.
 Configuration loadProject(const std::filesystem::path& folder);
 

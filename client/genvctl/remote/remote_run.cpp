@@ -48,7 +48,11 @@ struct RemoteRequest {
 
 RemoteRequest readRequest(OwnEnvironmentOptions wanted) {
     wanted.check();
-    const Configuration configuration = wanted.configuration.read();
+    const Configuration configuration = wanted.read();
+    if (wanted.addsGpus()) { // the other machine gets what this one decided
+        wanted.configuration.gpus = fieldText(configuration, Field::Gpus);
+        wanted.configuration.gpuMemory = fieldText(configuration, Field::GpuMemory);
+    }
     ActivateOptions waiting;
     wanted.waiting.apply(waiting);
     RemoteRequest request;
@@ -383,6 +387,7 @@ void addRemoteRun(CLI::App& remote, Context& context, const SharedHostOptions& h
     takeEverythingFromTheCommandOn(*run);
     run->callback([&context, hosts, command, run] {
         command->run.command = commandWords(*run);
+        command->run.wanted.meansOneGpu = true;
         context.command = [&context, hosts, command] {
             runOnBest(*hosts, hosts->list(context), command->run);
         };
