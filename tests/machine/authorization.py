@@ -55,7 +55,7 @@ class Sessions(MachineTest):
         write(kept[:begin] + changed + kept[end:])
         remote, local = self.shell("alice"), self.console("alice")
         self.refused(remote.run("genvctl run --gpus 1 -- true"), 4, "")
-        self.ok(remote.run("genvctl run -- true"))
+        self.ok(remote.run("genvctl run --gpus 0 -- true"))
         self.ok(local.run("genvctl run --gpus 1 -- true"))
 
     def test_everybody_manages_their_own_in_any_session_or_none(self):

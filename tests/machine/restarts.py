@@ -191,9 +191,9 @@ class Kept(Held):
 
     def test_polkit_restarts(self):
         scenario.machine.restart_polkit()
-        self.ok(self.shell("carol").run("genvctl run -- true"))
+        self.ok(self.shell("carol").run("genvctl run --gpus 0 -- true"))
         scenario.machine.must(["systemctl", "kill", "--signal=KILL", "polkit"])
-        self.ok(self.shell("carol").run("genvctl run -- true"))
+        self.ok(self.shell("carol").run("genvctl run --gpus 0 -- true"))
         self.assertEqual(scenario.machine.unit("MainPID"), self.pid)
         self.assert_kept()
 

@@ -243,7 +243,7 @@ class Sandbox(SandboxTest):
 
     def test_it_reads_the_journal(self):
         alice = self.shell("alice")
-        self.ok(alice.run("genvctl run --name sandboxed -- true"))
+        self.ok(alice.run("genvctl run --gpus 0 --name sandboxed -- true"))
         await_that("the record", lambda: "sandboxed" in alice.run("genvctl history --json").out)
 
     def test_it_reads_its_configuration_anew(self):
@@ -362,7 +362,7 @@ class Driver(SandboxTest):
         self.await_health("ok", "ok")
         self.become(nvmlDeviceGetName="hang")
         self.await_health("stale", "stale")
-        self.ok(self.shell("alice").run("genvctl run -- true"))
+        self.ok(self.shell("alice").run("genvctl run --gpus 0 -- true"))
         self.assertIn("the GPU driver does not answer: genv-nvml did not answer in time", self.log())
         self.become()
         self.await_health("ok", "ok")

@@ -141,7 +141,7 @@ class Idle(SlurmTest):
     def test_a_warning(self):
         events = Background(self, "genvctl events --json=short >/tmp/events")
         self.addCleanup(self.machine.must, ["rm", "-f", "/tmp/events"])
-        await_that("a listener", lambda: self.machine.must("genvctl run true; cat /tmp/events"))
+        await_that("a listener", lambda: self.machine.must("genvctl run --gpus 0 true; cat /tmp/events"))
         working, idle = self.start_both("warn")
 
         def notices():
