@@ -26,10 +26,12 @@ bool Evictor::isEndedBySlurm(const Detached& detached) const {
 }
 
 void Evictor::begin() {
+    ++samples_;
     observer_.observe(
         std::chrono::milliseconds{0},
         [this, batch = std::exchange(pending_, {})](
             const std::shared_ptr<const Observation>& observation, const std::string& failure) {
+            --samples_;
             if (observation)
                 carryOut(batch, *observation);
             else

@@ -26,6 +26,8 @@ class Evictor {
 
     /// Handles an event of the ledger.
     void onEvent(const Event& event);
+    /// Returns whether it has not yet looked for processes to end.
+    [[nodiscard]] bool isBusy() const { return !pending_.empty() || samples_ > 0; }
 
   private:
     struct Eviction {
@@ -45,7 +47,8 @@ class Evictor {
     Terminator& terminator_;
     Scheduler& scheduler_;
     Log& log_;
-    Batch pending_; ///< collected in the current iteration of the loop
+    Batch pending_;   ///< collected in the current iteration of the loop
+    int samples_ = 0; ///< requested and not yet there
 };
 
 } // namespace genv::core

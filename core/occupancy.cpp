@@ -19,24 +19,33 @@ void Occupancy::onEvent(const Event& event) {
     });
 }
 
-void Occupancy::sample(std::function<void()> function) {
-    struct Question {
-        std::function<void()> function;
-        std::unique_ptr<Scheduled> deadline;
-    };
-    const auto question = std::make_shared<Question>(Question{std::move(function), nullptr});
-    const auto answer = [](Question& asked) {
-        asked.deadline.reset();
-        if (const auto once = std::exchange(asked.function, nullptr))
+struct Occupancy::Question {
+    std::function<void()> function;
+    int pauses = 0;
+    std::unique_ptr<Scheduled> next; ///< the next look, or the deadline
+
+    void answer() {
+        next.reset();
+        if (const auto once = std::exchange(function, nullptr))
             once();
-    };
-    question->deadline =
-        scheduler_.after(occupancySampleDeadline, [answer, asked = std::weak_ptr(question)] {
-            if (const auto late = asked.lock())
-                answer(*late);
-        });
+    }
+};
+
+void Occupancy::sample(std::function<void()> function) {
+    ask(std::make_shared<Question>(Question{std::move(function), 0, nullptr}));
+}
+
+void Occupancy::ask(const std::shared_ptr<Question>& question) {
+    if (isEnding_() && question->pauses++ < maxEndingPauses) {
+        question->next = scheduler_.after(endingPause, [this, question] { ask(question); });
+        return;
+    }
+    question->next = scheduler_.after(occupancySampleDeadline, [asked = std::weak_ptr(question)] {
+        if (const auto late = asked.lock())
+            late->answer();
+    });
     observer_.observe(std::chrono::milliseconds{0},
-                      [answer, question](const auto&, const std::string&) { answer(*question); });
+                      [question](const auto&, const std::string&) { question->answer(); });
 }
 
 } // namespace genv::core

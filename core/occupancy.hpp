@@ -12,11 +12,16 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <utility>
 
 namespace genv::core {
 
 /// How long a request that gets such a device waits for a new sample.
 inline constexpr std::chrono::milliseconds occupancySampleDeadline{500};
+/// How often, and how many times, it first looks whether processes that genv ends have ended.
+inline constexpr std::chrono::milliseconds endingPause{50};
+inline constexpr int maxEndingPauses = 40;
 
 class Occupancy {
   public:
@@ -27,15 +32,22 @@ class Occupancy {
 
     /// Handles an event of the ledger.
     void onEvent(const Event& event);
-    /// Samples the GPUs and then calls a function, never from within this function. If the driver
-    /// does not answer before the deadline, the function is called with the previous sample in
-    /// place.
+    /// Sets a function that returns whether genv is ending processes now.
+    void setEnding(std::function<bool()> isEnding) { isEnding_ = std::move(isEnding); }
+
+    /// Samples the GPUs, after a while if genv is ending processes, and then calls a function,
+    /// never from within this function. If the driver does not answer before the deadline, the
+    /// function is called with the previous sample in place.
     void sample(std::function<void()> function);
 
   private:
+    struct Question;
+    void ask(const std::shared_ptr<Question>& question);
+
     const Ledger& ledger_;
     Observer& observer_;
     Scheduler& scheduler_;
+    std::function<bool()> isEnding_ = [] { return false; };
     bool isSampling_ = false;
 };
 

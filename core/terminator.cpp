@@ -77,8 +77,17 @@ bool Terminator::isUntouchable(const ComputeProcess& process) const {
     return pid <= 1 || pid == self_;
 }
 
-bool Terminator::isDying(const ProcessIdentity& process) {
+void Terminator::forgetExited() {
     std::erase_if(dying_, [](const auto& entry) { return entry.second->handle->hasExited(); });
+}
+
+bool Terminator::isBusy() {
+    forgetExited();
+    return samples_ > 0 || !dying_.empty();
+}
+
+bool Terminator::isDying(const ProcessIdentity& process) {
+    forgetExited();
     return dying_.contains(process);
 }
 
@@ -98,12 +107,14 @@ void Terminator::terminate(Judged judged, Answer answer) {
     // Zero requires an observation that begins from now on. If the held process is still alive when
     // the observation arrives, its PID was not reused in between, so the data for the PID belong to
     // this process.
+    ++samples_;
     observer_.observe(
         std::chrono::milliseconds{0},
         [this, alive = alive_, victim = std::move(victim), answer = std::move(answer)](
             const std::shared_ptr<const Observation>& observation, const std::string&) {
             if (!*alive)
                 return;
+            --samples_;
             if (observation)
                 signal(victim, *observation, answer);
             else

@@ -63,6 +63,9 @@ class Terminator {
     /// signal is sent; possibly before this function returns.
     void terminate(Judged judged, Answer answer);
 
+    /// Returns whether a process that got SIGTERM still exists, or one may get it in a moment.
+    [[nodiscard]] bool isBusy();
+
     /// Returns whether rules, reports and users may not end this process: the MPS server, which
     /// serves all of them.
     [[nodiscard]] bool isProtected(const ComputeProcess& process) const;
@@ -77,6 +80,7 @@ class Terminator {
                 const Answer& answer);
     void killLater(const std::shared_ptr<Victim>& victim);
     void kill(const ProcessIdentity& process);
+    void forgetExited();
     [[nodiscard]] bool isDying(const ProcessIdentity& process);
 
     Processes& processes_;
@@ -87,6 +91,7 @@ class Terminator {
     std::function<std::chrono::milliseconds()> killAfter_;
     std::map<ProcessIdentity, std::shared_ptr<Victim>>
         dying_;                   ///< got SIGTERM, and the exit was not reported yet
+    int samples_ = 0;             ///< requested and not yet there
     std::shared_ptr<bool> alive_; ///< false once this object is gone, for late replies
 };
 

@@ -13,6 +13,8 @@ Policing::Policing(Machine& machine, Sharing& sharing, GlibLoop& loop, core::Log
       enforcer({sharing.ledger, machine.observer, machine.users, terminator, sharing.idleness,
                 machine.clock, sharing.events, log, machine.slurm.get(),
                 [&settings] { return settings.slurm.idleAction; },
-                [&isolation = sharing.isolation] { return isolation.guardedUses(); }}) {}
+                [&isolation = sharing.isolation] { return isolation.guardedUses(); }}) {
+    sharing.occupancy.setEnding([this] { return evictor.isBusy() || terminator.isBusy(); });
+}
 
 } // namespace genv::service

@@ -17,6 +17,9 @@ struct Policing {
     Policing(Machine& machine, Sharing& sharing, GlibLoop& loop, core::Log& log,
              const core::Settings& settings);
 
+    Policing(const Policing&) = delete;
+    Policing& operator=(const Policing&) = delete;
+
     core::Terminator terminator;
     core::Evictor evictor;
     core::Enforcer enforcer;

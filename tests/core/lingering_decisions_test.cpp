@@ -187,6 +187,27 @@ TEST_F(LingeringDecision, OfAnOccupiedDeviceWaitsForASampleAndNoLongerThanItsDea
     EXPECT_EQ(calls, 2);
 }
 
+TEST_F(LingeringDecision, OfAnOccupiedDeviceWaitsForProcessesThatGenvIsEnding) {
+    haveGpus(1);
+    int calls = 0;
+    bool isEnding = true;
+    occupancy.setEnding([&] { return isEnding; });
+    occupancy.sample([&] { ++calls; });
+    scheduler.pass(core::endingPause);
+    EXPECT_TRUE(observer.waiting.empty()) << "the sample would show a process that ends";
+    isEnding = false;
+    scheduler.pass(core::endingPause);
+    sample(sampleOf(1, {}));
+    EXPECT_EQ(calls, 1);
+
+    isEnding = true;
+    occupancy.sample([&] { ++calls; });
+    for (int pause = 0; pause < core::maxEndingPauses; ++pause)
+        scheduler.pass(core::endingPause);
+    sample(sampleOf(1, {}));
+    EXPECT_EQ(calls, 2) << "the process does not end";
+}
+
 TEST_F(LingeringDecision, OfAReturnedDeviceIsMadeAnewOnceItsProcessIsGone) {
     haveGpus(1);
     holding("10", alice, {0});

@@ -250,6 +250,22 @@ TEST_F(Eviction, EndsTheProcessesOnADeviceThatAnAdministratorTook) {
     EXPECT_TRUE(stranger->signals.empty()) << "it belongs to nobody's environment";
 }
 
+TEST_F(Eviction, GoesOnUntilTheProcessHasEnded) {
+    EXPECT_FALSE(evictor.isBusy() || terminator.isBusy());
+    ledger.detachDevice(0, "20", root);
+    EXPECT_TRUE(evictor.isBusy());
+    scheduler.turn();
+    EXPECT_TRUE(evictor.isBusy());
+    observer.answer(busy({child(victim, "GPU-0")}));
+    EXPECT_FALSE(evictor.isBusy());
+    EXPECT_TRUE(terminator.isBusy());
+    observer.answer(busy({child(victim, "GPU-0")}));
+    EXPECT_EQ(process->signals, Signals{TerminationSignal::Terminate});
+    EXPECT_TRUE(terminator.isBusy());
+    process->exited = true;
+    EXPECT_FALSE(terminator.isBusy());
+}
+
 TEST_F(Eviction, EndsNothingWhenARuleDetachesThatNamesTheProcessesItself) {
     ledger.takeAway("20", "GPU-0", {core::Reason::rule("max-devices-per-user"), root});
     scheduler.turn();
