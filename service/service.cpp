@@ -268,9 +268,6 @@ void Service::take(const core::ResolvedNames& names) {
 
 void Service::take(core::Settings next, const core::Actor& actor) {
     const core::Settings before = std::exchange(settings_, std::move(next));
-    core::logOverLimits({sharing_->ledger, machine_->observer, machine_->users, sharing_->idleness,
-                         machine_->clock, log_},
-                        before, settings_);
     if (settings_.interval != before.interval || settings_.rules != before.rules ||
         settings_.keepGrants != before.keepGrants || settings_.limits != before.limits)
         lookAtGpus(); // the owners are warned now, not at the end of the interval
@@ -289,6 +286,9 @@ void Service::take(core::Settings next, const core::Actor& actor) {
         reporting_->eventLog.policyChanged(changes, actor);
     else
         log_.info("the configuration was reloaded; nothing changed");
+    core::logOverLimits({sharing_->ledger, machine_->observer, machine_->users, sharing_->idleness,
+                         machine_->clock, log_},
+                        before, settings_);
     systemManager_.ready(
         fmt::format("Serving {} devices", sharing_->ledger.devices().byIndex().size()));
 }
