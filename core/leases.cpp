@@ -40,7 +40,7 @@ Leases::Leases(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const E
 
 void Leases::onEvent(const Event& event) {
     if (const auto* removed = std::get_if<EnvironmentRemoved>(&event))
-        untrack(removed->environment);
+        forget(removed->environment);
     else if (const auto* added = std::get_if<EnvironmentAdded>(&event))
         track(added->environment);
     else if (const auto* changed = std::get_if<EnvironmentChanged>(&event);
@@ -75,6 +75,14 @@ void Leases::untrack(const EnvironmentId& id) {
         due_.erase({found->second, id});
         next_.erase(found);
     }
+}
+
+// Without this, environments that ended early would be kept in memory until their leases are over.
+void Leases::forget(const EnvironmentId& id) {
+    if (!next_.contains(id))
+        return;
+    untrack(id);
+    schedule(); // the timer may have no purpose now
 }
 
 // Deferred, since an action that is due immediately would change the ledger from within an event.

@@ -41,6 +41,7 @@ class Leases {
   private:
     void track(const EnvironmentId& environment);
     void untrack(const EnvironmentId& environment);
+    void forget(const EnvironmentId& environment);
     void schedule();
     void checkEnvironment(const EnvironmentId& id, BootTime now);
     void warn(const Environment& environment, const Lease& lease,

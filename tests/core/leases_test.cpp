@@ -11,6 +11,30 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using Indices = std::vector<core::DeviceIndex>;
 
+// Counts the timers that are pending.
+class CountingScheduler : public FakeScheduler {
+  public:
+    [[nodiscard]] std::unique_ptr<core::Scheduled> after(std::chrono::milliseconds delay,
+                                                         std::function<void()> function) override {
+        return std::make_unique<Counted>(FakeScheduler::after(delay, std::move(function)), pending);
+    }
+    int pending = 0;
+
+  private:
+    struct Counted : core::Scheduled {
+        Counted(std::unique_ptr<core::Scheduled> real, int& all)
+            : timer(std::move(real)), count(all) {
+            ++count;
+        }
+        Counted(const Counted&) = delete;
+        Counted& operator=(const Counted&) = delete;
+        ~Counted() override { --count; }
+
+        std::unique_ptr<core::Scheduled> timer;
+        int& count;
+    };
+};
+
 class Leasing : public LedgerTest {
   protected:
     Leasing() {
@@ -47,7 +71,7 @@ class Leasing : public LedgerTest {
         return remaining;
     }
 
-    FakeScheduler scheduler;
+    CountingScheduler scheduler;
     core::Leases leases{ledger, clock, scheduler, events};
 };
 
@@ -103,6 +127,36 @@ TEST_F(Leasing, WarnsOnceAtTheHalfOfAShortOne) {
     EXPECT_EQ(warnings[0].device->index, 3U);
     pass(seconds{4});
     EXPECT_EQ(emittedOf<core::LeaseEnding>().size(), 1U);
+}
+
+// The last ten minutes of a lease of 19 are more than its half, those of a lease of 20 are not.
+TEST_F(Leasing, WarnsInTimeOfOneThatIsAddedAndEndsLater) {
+    activate("10", alice);
+    attachFor("10", 0, minutes{19});
+    attachFor("10", 1, minutes{20});
+    pass(minutes{10});
+    const auto warnings = emittedOf<core::LeaseEnding>();
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_EQ(warnings[0].device->index, 1U);
+    EXPECT_EQ(warnings[0].remaining, minutes{10});
+}
+
+TEST_F(Leasing, WarnsInTimeOfOneThatIsExtended) {
+    activateFor("10", minutes{19});
+    extend("10", minutes{20});
+    pass(minutes{10});
+    EXPECT_EQ(warned(), std::vector<minutes>{minutes{10}});
+}
+
+TEST_F(Leasing, LeavesNothingBehindInAnEnvironmentThatEndsBefore) {
+    activateFor("10", hours{1});
+    activateFor("20", hours{2});
+    ledger.end("10", {core::Reason::user(), alice});
+    scheduler.turn();
+    EXPECT_EQ(scheduler.pending, 1) << "for the other one";
+    ledger.end("20", {core::Reason::user(), alice});
+    scheduler.turn();
+    EXPECT_EQ(scheduler.pending, 0);
 }
 
 TEST_F(Leasing, IsExtendedAndNeverShortened) {
