@@ -18,12 +18,6 @@ std::optional<BootTime> leaseEnd(const Environment* environment,
     return end;
 }
 
-std::optional<BootTime> leaseEnd(const Environment& environment, const Wait& wait, BootTime now) {
-    if (wait.startsEnvironment && wait.lifetime)
-        return now + *wait.lifetime;
-    return leaseEnd(&environment, wait.lifetime, now);
-}
-
 KeptDevices::KeptDevices(const Ledger& ledger, BootTime now, std::chrono::microseconds keepFor,
                          const Environment* parent)
     : ledger_(ledger), pool_(std::make_unique<Pool>(ledger, parent)), now_(now),
@@ -39,8 +33,9 @@ std::optional<Forecast::Start> KeptDevices::startNow(const Environment& environm
                                                      const Wait& wait,
                                                      std::vector<Part>& parts) const {
     try {
-        const Placement placement = place(wait.request, devices(), requesterOf(environment, wait),
-                                          reservations_, leaseEnd(environment, wait, now_));
+        const Placement placement =
+            place(wait.request, devices(), requesterOf(environment, wait), reservations_,
+                  leaseEnd(&environment, wait.lifetime, now_));
         Forecast::Start start{now_, {}, false};
         for (const Placement::Device& placed : placement.attach) {
             const Device* device = devices().findUuid(placed.facts.uuid);
@@ -87,7 +82,7 @@ void KeptDevices::keep(const Environment& environment, const Wait& wait,
                        const std::optional<Limits>& limits) {
     std::vector<Part> parts;
     auto start = startNow(environment, wait, parts);
-    const auto end = leaseEnd(environment, wait, now_);
+    const auto end = leaseEnd(&environment, wait.lifetime, now_);
     const auto lifetime =
         end ? std::optional(std::chrono::ceil<std::chrono::seconds>(*end - now_)) : std::nullopt;
     if (!start) {

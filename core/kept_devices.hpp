@@ -22,9 +22,6 @@ namespace genv::core {
 /// its environment (null: a new one). Unset if it has no lease.
 std::optional<BootTime> leaseEnd(const Environment* environment,
                                  std::optional<std::chrono::seconds> lifetime, BootTime now);
-/// Returns the same for a waiting request. A request that starts its environment gives the
-/// environment this lease.
-std::optional<BootTime> leaseEnd(const Environment& environment, const Wait& wait, BootTime now);
 
 class KeptDevices {
   public:

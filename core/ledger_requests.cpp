@@ -13,15 +13,6 @@ namespace genv::core {
 
 namespace {
 
-// A device that is kept for another request ends when it was going to end, even if the
-// environment's lease changes.
-void pinLeases(Environment& environment) {
-    for (Attachment& attachment : environment.attachments) {
-        if (!attachment.keptFor.empty() && !attachment.lease)
-            attachment.lease = environment.lease;
-    }
-}
-
 void requireFresh(const Plan& plan, const DeviceTable& devices, const Requester& requester) {
     if (!stillHolds(plan, devices, requester))
         fail(ErrorCode::DeviceUnavailable, "the devices changed in the meantime; try again");
@@ -208,10 +199,8 @@ void Ledger::grant(std::uint64_t ticket, const Placement& placement) {
         // Its lifetime begins now, with the devices for which it waited.
         if (environment.isWaitingToStart())
             next.began = clock_.bootNow();
-        if (granted.lifetime) {
-            pinLeases(next);
+        if (granted.lifetime)
             next.lease = leaseFor(*granted.lifetime);
-        }
         addAttachments(next, placement, {granted.exempt, std::nullopt});
     }
     apply({std::move(next)}, Cause::request(granted.actor, environment.uid));

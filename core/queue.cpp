@@ -338,7 +338,7 @@ void Queue::serve(Ticket ticket, KeptByParent& all) {
     try {
         Placement placement =
             core::place(wait.request, kept.devices(), requesterOf(environment, wait),
-                        kept.reservations(), leaseEnd(environment, wait, kept.now()));
+                        kept.reservations(), leaseEnd(&environment, wait.lifetime, kept.now()));
         const QuotaViolation violation =
             wait.exempt || parent != nullptr
                 ? std::nullopt

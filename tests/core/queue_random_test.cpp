@@ -83,7 +83,7 @@ class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsi
             const core::Environment& environment = ledger.get(id);
             EXPECT_THROW(core::place(wait.request, ledger.devices(), &environment,
                                      kept.reservations(),
-                                     core::leaseEnd(environment, wait, clock.bootNow())),
+                                     core::leaseEnd(&environment, wait.lifetime, clock.bootNow())),
                          core::Error)
                 << id << " waits for what is free";
             kept.keep(environment, wait, std::nullopt);
