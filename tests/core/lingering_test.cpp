@@ -136,6 +136,21 @@ TEST_F(Lingering, IsNotForProcessesOfOthers) {
     EXPECT_EQ(ledger.device(0).occupant.uid, bob);
 }
 
+TEST_F(Lingering, IsNotForTheMpsServer) {
+    haveGpus(2);
+    holding("10", alice, {0, 1});
+    core::ComputeProcess server = worker(500, alice, {"GPU-0", "GPU-1"}, "10");
+    server.isMpsServer = true;
+    const core::ComputeProcess program = worker(501, alice, {"GPU-1"}, "10");
+    processes.exit(10);
+    sample(sampleOf(2, {server, program}));
+    EXPECT_EQ(pidsOf("10"), Pids{501});
+    EXPECT_EQ(devicesOf("10"), Indices{1});
+    processes.exit(501);
+    sample(sampleOf(2, {server}));
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
 TEST_F(Lingering, TakesTheLastSampleWhenTheDriverDoesNotAnswerInTime) {
     haveGpus(2);
     holding("10", alice, {0});

@@ -268,6 +268,25 @@ TEST_F(Placement, StillHoldsWhenAnOverSubscribedDeviceGotFree) {
     EXPECT_FALSE(ledger.get("10").attachments[0].overSubscribed) << "nobody else has it any more";
 }
 
+TEST_F(Placement, IsStaleOnceADeviceIsLost) {
+    for (const bool overSubscribed : {false, true}) {
+        haveGpus(1);
+        activate("10", alice);
+        activate("20", bob);
+        if (overSubscribed)
+            attachCount("20", 1);
+        const core::Placement plan = planned("10", {CountWanted{1}, {}, {}, overSubscribed});
+        EXPECT_EQ(plan.overSubscribes(), overSubscribed);
+        core::Observation lost = gpus(1);
+        lost.devices[0].health = {core::Health::State::Lost, 0};
+        ledger.observed(lost);
+        EXPECT_EQ(codeOf([&] { ledger.attach("10", plan, alice); }), ErrorCode::DeviceUnavailable);
+        EXPECT_EQ(devicesOf("10"), Indices{});
+        processes.exit(10);
+        processes.exit(20);
+    }
+}
+
 TEST_F(Placement, NamesTheDevicesThereAreToThoseWhoAskForAnother) {
     activate("10", alice);
     const auto text = [&] {
