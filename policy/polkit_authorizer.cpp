@@ -31,6 +31,7 @@ struct Pending {
     Question question{};
     std::string busName;
     bool interactive = false;
+    std::chrono::milliseconds cancellationDelay{};
     Authorizer::Answer answer;
     ObjectPtr<GCancellable> cancellable{g_cancellable_new()};
     ObjectPtr<PolkitAuthority> authority; ///< set once the question was sent
@@ -160,7 +161,7 @@ gboolean onCancellation(gpointer data) {
 // prompt.
 void cancelLater(const PendingPtr& pending) {
     pending->stopTimers();
-    startTimer(pending, PolkitAuthorizer::cancellationDelay, onCancellation);
+    startTimer(pending, pending->cancellationDelay, onCancellation);
 }
 
 gboolean onTimeout(gpointer data) {
@@ -232,7 +233,8 @@ struct PolkitAuthorizer::Authority : std::enable_shared_from_this<Authority> {
     }
 };
 
-PolkitAuthorizer::PolkitAuthorizer() : authority_(std::make_shared<Authority>()) {
+PolkitAuthorizer::PolkitAuthorizer(const PolkitTimes& times)
+    : times_(times), authority_(std::make_shared<Authority>()) {
     authority_->connection.reset(g_bus_get_sync(G_BUS_TYPE_SYSTEM, nullptr, nullptr));
     if (authority_->connection)
         g_dbus_connection_set_exit_on_close(authority_->connection.get(), FALSE);
@@ -247,8 +249,9 @@ std::unique_ptr<Check> PolkitAuthorizer::ask(const std::string& busName, const Q
     pending->question = question;
     pending->busName = busName;
     pending->interactive = interactive;
+    pending->cancellationDelay = times_.cancellationDelay;
     pending->answer = std::move(answer);
-    startTimer(pending, interactive ? interactiveDeadline : deadline, onTimeout);
+    startTimer(pending, interactive ? times_.interactiveDeadline : times_.deadline, onTimeout);
     if (authority_->object) {
         authority_->ask(pending);
     } else {

@@ -12,18 +12,20 @@
 
 namespace genv::policy {
 
-class PolkitAuthorizer : public Authorizer {
-  public:
+struct PolkitTimes {
     /// The timeouts of a question; an interactive one waits for a person.
-    static constexpr std::chrono::seconds deadline{10};
-    static constexpr std::chrono::seconds interactiveDeadline{120};
+    std::chrono::milliseconds deadline{10'000};
+    std::chrono::milliseconds interactiveDeadline{120'000};
     /// The time between the end of a request and the cancellation of its question. By then polkitd
     /// has ended the question itself if its sender or the password agent has left the bus. A
     /// cancellation in the same moment can stop polkitd forever: see "polkit and the bus" in
     /// data/doc/faults.md.
-    static constexpr std::chrono::seconds cancellationDelay{5};
+    std::chrono::milliseconds cancellationDelay{5'000};
+};
 
-    PolkitAuthorizer();
+class PolkitAuthorizer : public Authorizer {
+  public:
+    explicit PolkitAuthorizer(const PolkitTimes& times = {});
     PolkitAuthorizer(const PolkitAuthorizer&) = delete;
     PolkitAuthorizer& operator=(const PolkitAuthorizer&) = delete;
     ~PolkitAuthorizer() override;
@@ -33,6 +35,7 @@ class PolkitAuthorizer : public Authorizer {
 
   private:
     struct Authority;
+    const PolkitTimes times_;
     std::shared_ptr<Authority> authority_;
 };
 
