@@ -3,8 +3,6 @@
 // service sends, and passes them to the next service.
 #pragma once
 
-#include "tests/bus/support/service.hpp"
-
 #include <map>
 #include <memory>
 #include <string>
