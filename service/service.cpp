@@ -55,7 +55,8 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
         loop_.quit(EXIT_FAILURE);
     });
     subscribe();
-    retries_ = std::make_unique<WriteRetries>(*sharing_, *reporting_, loop_, log_);
+    retries_ = std::make_unique<WriteRetries>(sharing_->ledger, sharing_->store,
+                                              reporting_->shellFiles, loop_, log_);
     identities_ = std::make_unique<IdentityUpdates>(gates_, log_, &GlibLoop::post);
     const std::set<core::Uid> people = gates_.people();
     identities_->setPeople(people);

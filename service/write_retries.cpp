@@ -12,30 +12,31 @@ constexpr std::chrono::seconds writeRetryInterval{1};
 
 } // namespace
 
-WriteRetries::WriteRetries(Sharing& sharing, Reporting& reporting, GlibLoop& loop, core::Log& log)
-    : sharing_(sharing), reporting_(reporting), loop_(loop), log_(log) {
-    sharing_.ledger.onUnwritten([this](const std::string& why) {
+WriteRetries::WriteRetries(core::Ledger& ledger, FileStore& store, ShellFiles& shellFiles,
+                           core::Scheduler& scheduler, core::Log& log)
+    : ledger_(ledger), store_(store), shellFiles_(shellFiles), scheduler_(scheduler), log_(log) {
+    ledger_.onUnwritten([this](const std::string& why) {
         logOnce(why);
         retryLater();
     });
-    sharing_.store.onFolderRestored([this] {
-        sharing_.ledger.storeWasLost();
+    store_.onFolderRestored([this] {
+        ledger_.storeWasLost();
         retryLater();
     });
-    reporting_.shellFiles.onUnwritten([this] { retryLater(); });
-    if (!sharing_.ledger.retryWrites()) {
+    shellFiles_.onUnwritten([this] { retryLater(); });
+    if (!ledger_.retryWrites()) {
         log_.error("documents of environments that ended could not be removed");
         retryLater();
     }
-    if (!reporting_.shellFiles.retryWrites())
+    if (!shellFiles_.retryWrites())
         retryLater();
 }
 
 // Stops listening. Writes that fail from now on are reported to nobody.
 WriteRetries::~WriteRetries() {
-    sharing_.ledger.onUnwritten(nullptr);
-    sharing_.store.onFolderRestored(nullptr);
-    reporting_.shellFiles.onUnwritten(nullptr);
+    ledger_.onUnwritten(nullptr);
+    store_.onFolderRestored(nullptr);
+    shellFiles_.onUnwritten(nullptr);
 }
 
 // Logs a problem when it starts, not at each retry.
@@ -46,17 +47,19 @@ void WriteRetries::logOnce(const std::string& why) {
 
 void WriteRetries::retryLater() {
     if (!timer_)
-        timer_ = GlibLoop::every(writeRetryInterval, [this] { retry(); });
+        timer_ = scheduler_.after(writeRetryInterval, [this] { retry(); });
 }
 
 void WriteRetries::retry() {
-    const bool documents = sharing_.ledger.retryWrites();
-    const bool files = reporting_.shellFiles.retryWrites();
-    if (!documents || !files)
+    const bool documents = ledger_.retryWrites();
+    const bool files = shellFiles_.retryWrites();
+    timer_.reset();
+    if (!documents || !files) {
+        retryLater();
         return;
+    }
     hasLogged_ = false;
     log_.info("the state is written again");
-    loop_.soon([this] { timer_.reset(); }); // a timer must not destroy itself
 }
 
 } // namespace genv::service

@@ -3,11 +3,11 @@
 // changes behind those writes stay in effect meanwhile.
 #pragma once
 
+#include "core/ledger.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/scheduler.hpp"
-#include "service/loop/glib_loop.hpp"
-#include "service/reporting.hpp"
-#include "service/sharing.hpp"
+#include "service/shell/shell_files.hpp"
+#include "service/state/file_store.hpp"
 
 #include <memory>
 #include <string>
@@ -17,8 +17,9 @@ namespace genv::service {
 class WriteRetries {
   public:
     /// Retries at once the writes that have failed so far, and from now on each write that fails.
-    /// All arguments must outlive this object.
-    WriteRetries(Sharing& sharing, Reporting& reporting, GlibLoop& loop, core::Log& log);
+    /// `store` holds the ledger's documents. All arguments must outlive this object.
+    WriteRetries(core::Ledger& ledger, FileStore& store, ShellFiles& shellFiles,
+                 core::Scheduler& scheduler, core::Log& log);
     ~WriteRetries();
     WriteRetries(const WriteRetries&) = delete;
     WriteRetries& operator=(const WriteRetries&) = delete;
@@ -28,9 +29,10 @@ class WriteRetries {
     void retryLater();
     void retry();
 
-    Sharing& sharing_;
-    Reporting& reporting_;
-    GlibLoop& loop_;
+    core::Ledger& ledger_;
+    FileStore& store_;
+    ShellFiles& shellFiles_;
+    core::Scheduler& scheduler_;
     core::Log& log_;
     std::unique_ptr<core::Scheduled> timer_; ///< runs while a write is pending
     bool hasLogged_ = false;                 ///< the failed write has been logged
