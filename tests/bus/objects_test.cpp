@@ -7,6 +7,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <regex>
@@ -48,6 +50,69 @@ std::string textOf(sd_bus_message* message) {
         std::sort(values.begin(), values.end());
     return std::accumulate(values.begin(), values.end(), std::string());
 }
+
+// The properties of an object as a client knows them that reads them once and then follows the
+// signals.
+class FollowedObject {
+  public:
+    using Values = std::map<std::string, std::string>;
+    Values known;
+
+    FollowedObject(Client& client, std::string path, std::string interface)
+        : client_(client), path_(std::move(path)), interface_(std::move(interface)),
+          slot_(client.listen("type='signal',member='PropertiesChanged',path='" + path_ + "'",
+                              [this](sd_bus_message* message) { take(message); })) {
+        known = read();
+    }
+
+    // Returns the properties as the service has them. Earlier changes have been received.
+    Values read() {
+        const Answer answer = client_.call(path_, properties, "GetAll", "s", interface_.c_str());
+        EXPECT_TRUE(answer.ok()) << answer.text;
+        Values values;
+        readInto(answer.message.get(), values);
+        client_.ping();
+        for (const std::string& name : silent())
+            values.erase(name);
+        return values;
+    }
+
+  private:
+    static void readInto(sd_bus_message* message, Values& values) {
+        sd_bus_message_enter_container(message, 'a', "{sv}");
+        while (sd_bus_message_enter_container(message, 'e', "sv") > 0) {
+            const char* name = nullptr;
+            sd_bus_message_read(message, "s", &name);
+            values[name] = textOf(message);
+            sd_bus_message_exit_container(message);
+        }
+        sd_bus_message_exit_container(message);
+    }
+    void take(sd_bus_message* message) {
+        sd_bus_message_skip(message, "s");
+        readInto(message, known);
+    }
+    // Returns the properties that change without a signal, as introspection says.
+    const std::set<std::string>& silent() {
+        if (!silent_.empty())
+            return silent_;
+        const std::string xml =
+            client_.call(path_, "org.freedesktop.DBus.Introspectable", "Introspect").readString();
+        const std::regex property("<property name=\"([^\"]+)\"[^>]*>\\s*<annotation "
+                                  "name=\"org.freedesktop.DBus.Property.EmitsChangedSignal\" "
+                                  "value=\"false\"");
+        for (auto i = std::sregex_iterator(xml.begin(), xml.end(), property);
+             i != std::sregex_iterator(); ++i)
+            silent_.insert((*i)[1].str());
+        return silent_;
+    }
+
+    Client& client_;
+    const std::string path_;
+    const std::string interface_;
+    std::set<std::string> silent_;
+    Slot slot_;
+};
 
 class Objects : public BusTest {
   protected:
@@ -167,6 +232,67 @@ TEST_F(Objects, AreFoundAndChangeThoughNobodyCalledThemSinceARestart) {
     restart();
     EXPECT_TRUE(asAlice->environment(hers, "Deactivate").ok()) << "the first call of all";
     EXPECT_EQ(environmentCount(), "0");
+}
+
+// Half of the memory of GPU 0 is used by no process, which the service believes at the second
+// sample.
+TEST_F(Objects, TellEveryChangeOfADevice) {
+    service.end(SIGTERM);
+    service.set("GENV_MOCK_DEVICE_TOTAL_MEMORY", "80g");
+    service.set("GENV_MOCK_DEVICE_USED_MEMORY", "1m");
+    service.set("GENV_MOCK_DEVICE_UNACCOUNTED_MEMORY", "40g");
+    service.start();
+    FollowedObject device(*asBob, devicePath(0), deviceInterface);
+    const UserProcess alices(alice);
+    const UserProcess bobs(bob);
+    const std::string hers = activate(*asAlice, alices);
+    const std::string his = activate(*asBob, bobs);
+    Answer lock;
+    const auto attach = [](Client& client, const std::string& id, bool overSubscribe) {
+        return client.environment(id, "Attach", "a{sv}", 2, "index", "u", 0U, "over-subscribe", "b",
+                                  overSubscribe ? 1 : 0);
+    };
+    const std::pair<const char*, std::function<Answer()>> changes[] = {
+        {"AvailableMemory", // with the memory that no process uses
+         [&] {
+             asRoot->manager("Enforce", "a{sv}", 1, "dry-run", "b", 1);
+             return asRoot->manager("Enforce", "a{sv}", 1, "dry-run", "b", 1);
+         }},
+        {"AvailableMemory",
+         [&] {
+             asAlice->environment(hers, "Configure", "a{sv}as", 2, "gpu-memory", "s", "10g",
+                                  "over-subscribable", "b", 1, 0);
+             return attach(*asAlice, hers, false);
+         }},
+        {"Attachments", [&] { return attach(*asBob, his, true); }},
+        {"LockedBy", [&] { return lock = asAlice->environment(hers, "Lock"); }},
+        {"LockedBy", [&] { return asAlice->environment(hers, "Deactivate"); }},
+        {"AvailableMemory", [&] { return asBob->environment(his, "Detach", "au", 0); }},
+    };
+    for (const auto& [name, change] : changes) {
+        const auto before = device.known;
+        const Answer answer = change();
+        EXPECT_TRUE(answer.ok()) << answer.text;
+        const auto now = device.read();
+        for (const auto& [property, value] : now)
+            EXPECT_EQ(device.known[property], value) << property;
+        EXPECT_NE(now.at(name), before.at(name)) << name;
+    }
+}
+
+// The configuration says how much memory a GPU has that shares the machine's.
+TEST_F(Objects, TellAnotherAmountOfMemory) {
+    service.end(SIGTERM);
+    service.set("GENV_MOCK_DEVICE_TOTAL_MEMORY", "unified");
+    service.start();
+    FollowedObject device(*asBob, devicePath(0), deviceInterface);
+    std::ofstream(Service::configurationFolder() / "genvd.conf") << "[GPU]\nUnifiedMemory=64g\n";
+    ASSERT_TRUE(asRoot->manager("Reload").ok());
+    ASSERT_TRUE(asRoot->manager("Enforce", "a{sv}", 1, "dry-run", "b", 1).ok());
+    const auto now = device.read();
+    EXPECT_EQ(now.at("TotalMemory"), "vt{t64000000000 }");
+    EXPECT_EQ(device.known.at("TotalMemory"), now.at("TotalMemory"));
+    EXPECT_EQ(device.known.at("AvailableMemory"), now.at("AvailableMemory"));
 }
 
 TEST_F(Objects, AreUnknownUnderAnyOtherPath) {

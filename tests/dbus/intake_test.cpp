@@ -132,6 +132,22 @@ TEST_F(Intake, FreesTheBytesOfAConnectionThatLeft) {
     EXPECT_EQ(countErrors(calls, ""), 8U);
 }
 
+TEST_F(Intake, FreesThePlaceOfAConnectionThatLeftBeforeItsUserWasKnown) {
+    {
+        Client leaving(alice);
+        Calls lost;
+        const std::size_t count = caps::bytesOfStrangers / 1'000'000;
+        send(leaving, lost, count, 1'000'000);
+        take(count);
+        intake.onDisconnected(leaving.uniqueName());
+    }
+    Client his(bob);
+    Calls calls;
+    send(his, calls, 1, 900'000);
+    serveAll(his, calls);
+    EXPECT_EQ(calls[0]->answer.error, "");
+}
+
 TEST_F(Intake, RemembersTheRateOfAUserWhoRestsWhileOthersCome) {
     Client hers(alice);
     introduce(hers);
