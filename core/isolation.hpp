@@ -70,6 +70,8 @@ class Isolation final : public AccessGuard {
     void suspend(bool suspended, const Actor& actor);
 
     [[nodiscard]] IsolationMode inForce() const { return inForce_; }
+    /// Returns whether genvd.conf asks the kernel to count opens, and to refuse none.
+    [[nodiscard]] bool onlyWatches() const { return settings_().mode == IsolationMode::Watch; }
     [[nodiscard]] IsolationReport report() const;
     /// Returns the device with this node, or null. For the node of a GPU with MIG instances,
     /// returns one of the instances.

@@ -9,6 +9,20 @@
 
 namespace genv::core {
 
+namespace {
+
+// Returns how much a counter has grown. A smaller number means that the kernel dropped the counter
+// and started again.
+std::uint64_t growth(std::uint64_t before, std::uint64_t now) {
+    return now >= before ? now - before : now;
+}
+
+OpenCounts growth(const OpenCounts& before, const OpenCounts& now) {
+    return {growth(before.refused, now.refused), growth(before.watched, now.watched)};
+}
+
+} // namespace
+
 std::optional<std::vector<Refusals>> RefusalWatch::read() const {
     // Without a gate, nothing was counted.
     if (!gates_.absence().empty())
@@ -20,57 +34,112 @@ std::optional<std::vector<Refusals>> RefusalWatch::read() const {
     }
 }
 
-void RefusalWatch::check() {
+void RefusalWatch::report(std::chrono::minutes silence) {
     const auto all = read();
     if (!all)
         return;
+    if (!hasRead_)
+        resume(*all);
+    NewsOfAll news;
     std::set<Key> present;
     for (const Refusals& refusals : *all) {
         present.insert({refusals.uid, refusals.node});
-        take(refusals);
+        take(refusals, news);
     }
     hasRead_ = true;
     // The kernel drops the oldest entries.
-    std::erase_if(known_, [&](const auto& entry) { return !present.contains(entry.first); });
-    std::erase_if(news_, [now = clock_.bootNow()](const auto& entry) {
-        const News& news = entry.second;
-        return news.unreported == 0 && news.reported && now - *news.reported >= refusalSilence;
-    });
-}
-
-void RefusalWatch::take(const Refusals& refusals) {
-    std::uint64_t& known = known_[{refusals.uid, refusals.node}];
-    // A smaller count means that the kernel dropped the entry and started again.
-    const std::uint64_t more = refusals.count >= known ? refusals.count - known : refusals.count;
-    known = refusals.count;
-    const DeviceFacts* device = isolation_.deviceWith(refusals.node);
-    if (!hasRead_ || device == nullptr)
-        return;
-    totals_[device->uuid] += more;
-    news_[{refusals.uid, device->uuid}].unreported += more;
-    emit(refusals, *device);
-}
-
-void RefusalWatch::emit(const Refusals& last, const DeviceFacts& device) {
-    News& news = news_[{last.uid, device.uuid}];
+    std::erase_if(counters_, [&](const auto& entry) { return !present.contains(entry.first); });
     const BootTime now = clock_.bootNow();
-    if (news.unreported == 0 || (news.reported && now - *news.reported < refusalSilence))
+    std::erase_if(reportedAt_, [&](const auto& entry) { return now - entry.second >= silence; });
+    bool hasReported = false;
+    for (const auto& [key, each] : news) {
+        if (!reportedAt_.try_emplace(key, now).second)
+            continue;
+        emit(each);
+        for (Counter* counter : each.counters)
+            counter->reported = counter->known;
+        hasReported = true;
+    }
+    if (hasReported)
+        store();
+}
+
+// Continues after the last report of the service before this one.
+void RefusalWatch::resume(const std::vector<Refusals>& all) {
+    const auto reported = store_.read();
+    for (const Refusals& refusals : all) {
+        Counter& counter = counters_[{refusals.uid, refusals.node}];
+        counter.known = refusals.counts;
+        if (!reported) // report nothing twice
+            counter.reported = refusals.counts;
+    }
+    if (!reported) {
+        store();
         return;
-    news.reported = now;
-    events_.emit(AccessRefused{last.uid, device, std::exchange(news.unreported, 0), last.pid,
-                               last.command, isolation_.inForce() == IsolationMode::User});
+    }
+    for (const ReportedOpens& each : *reported) {
+        if (const auto found = counters_.find({each.uid, each.node}); found != counters_.end())
+            found->second.reported = each.counts;
+    }
+}
+
+void RefusalWatch::take(const Refusals& refusals, NewsOfAll& news) {
+    Counter& counter = counters_[{refusals.uid, refusals.node}];
+    const OpenCounts more = growth(counter.known, refusals.counts);
+    if (refusals.counts.refused < counter.reported.refused ||
+        refusals.counts.watched < counter.reported.watched)
+        counter.reported = {};
+    counter.known = refusals.counts;
+    const DeviceFacts* device = isolation_.deviceWith(refusals.node);
+    if (device == nullptr)
+        return; // reported as soon as the driver names the device
+    totals_[device->uuid] += more.refused + more.watched;
+    const OpenCounts unreported = growth(counter.reported, counter.known);
+    if (unreported == OpenCounts{})
+        return;
+    News& own = news[{refusals.uid, device->uuid}];
+    own.counts.refused += unreported.refused;
+    own.counts.watched += unreported.watched;
+    own.counters.push_back(&counter);
+    if (own.counters.size() == 1 || refusals.last > own.at) {
+        own.at = refusals.last;
+        own.last = {refusals.uid, *device, 0, refusals.pid, refusals.command, true};
+    }
+}
+
+void RefusalWatch::emit(const News& news) const {
+    AccessRefused event = news.last;
+    for (const bool isRefused : {false, true}) {
+        event.isRefused = isRefused;
+        event.count = isRefused ? news.counts.refused : news.counts.watched;
+        if (event.count > 0)
+            events_.emit(event);
+    }
+}
+
+void RefusalWatch::store() {
+    std::vector<ReportedOpens> reported;
+    for (const auto& [key, counter] : counters_) {
+        if (!(counter.reported == OpenCounts{}))
+            reported.push_back({key.first, key.second, counter.reported});
+    }
+    store_.write(reported);
 }
 
 std::vector<CountedOpens> RefusalWatch::list() const {
     std::vector<CountedOpens> rows;
     const WallTime wallNow = clock_.wallNow();
     const BootTime bootNow = clock_.bootNow();
+    const bool watches = isolation_.onlyWatches();
     std::vector<Refusals> all = read().value_or(std::vector<Refusals>{});
     for (Refusals& refusals : all) {
+        const std::uint64_t count = watches ? refusals.counts.watched : refusals.counts.refused;
+        if (count == 0)
+            continue;
         const DeviceFacts* device = isolation_.deviceWith(refusals.node);
         rows.push_back({refusals.uid, isolation_.nameOf(refusals.node),
-                        device != nullptr ? std::optional(device->index) : std::nullopt,
-                        refusals.count, wallNow - (bootNow - refusals.last), refusals.pid,
+                        device != nullptr ? std::optional(device->index) : std::nullopt, count,
+                        wallNow - (bootNow - refusals.last), refusals.pid,
                         std::move(refusals.command)});
     }
     std::ranges::sort(rows, std::ranges::greater{}, &CountedOpens::last);

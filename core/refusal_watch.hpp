@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Reports devices that the kernel refused to users. The kernel counts the attempts, so a user who
 // tries a million times wakes no process. The counters are read periodically, and each user is
-// notified about a device at most once a minute. Attempts from before the first reading are not
-// reported again.
+// notified about a device at most once a minute. A store keeps how much was reported, so that a
+// restart of the service neither loses an attempt nor reports one again.
 #pragma once
 
 #include "core/events.hpp"
 #include "core/isolation.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/gates.hpp"
+#include "core/ports/reported_opens.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -37,37 +38,52 @@ struct CountedOpens {
 class RefusalWatch {
   public:
     /// All referenced objects must outlive this one.
-    RefusalWatch(const Isolation& isolation, Gates& gates, const EventHub& events,
-                 const Clock& clock)
-        : isolation_(isolation), gates_(gates), events_(events), clock_(clock) {}
+    RefusalWatch(const Isolation& isolation, Gates& gates, ReportedOpensStore& store,
+                 const EventHub& events, const Clock& clock)
+        : isolation_(isolation), gates_(gates), store_(store), events_(events), clock_(clock) {}
 
     /// Reads the kernel's counters and emits the events that are due.
-    void check();
-    /// Returns the kernel's counters since boot, the last refusal first.
+    void check() { report(refusalSilence); }
+    /// Reads the kernel's counters and emits an event for everything that was not reported, such as
+    /// before the end of the service.
+    void reportAll() { report(std::chrono::minutes{0}); }
+    /// Returns the kernel's counters since boot, the last attempt first: those of refused opens or,
+    /// if isolation is configured to watch only, those of watched opens.
     [[nodiscard]] std::vector<CountedOpens> list() const;
-    /// Returns how often a device was refused to any user since the service started.
+    /// Returns how often a device was refused to any user, or opened by one without a grant in
+    /// Watch mode, since the service started.
     [[nodiscard]] std::uint64_t countOf(const DeviceUuid& device) const;
 
   private:
-    /// The refusals that a user was not yet notified of, for a device, which may have several
-    /// nodes.
-    struct News {
-        std::uint64_t unreported = 0;
-        std::optional<BootTime> reported;
-    };
     using Key = std::pair<Uid, DeviceNode>;
+    struct Counter {
+        OpenCounts known; ///< at the last reading
+        OpenCounts reported;
+    };
+    /// The attempts of a user that were not reported, for a device, which may have several nodes.
+    struct News {
+        AccessRefused last; ///< the last attempt
+        BootTime at{};      ///< its time
+        OpenCounts counts;
+        std::vector<Counter*> counters;
+    };
+    using NewsOfAll = std::map<std::pair<Uid, DeviceUuid>, News>;
 
     /// Returns nothing if the kernel does not report them.
     [[nodiscard]] std::optional<std::vector<Refusals>> read() const;
-    void take(const Refusals& refusals);
-    void emit(const Refusals& last, const DeviceFacts& device);
+    void report(std::chrono::minutes silence);
+    void resume(const std::vector<Refusals>& all);
+    void take(const Refusals& refusals, NewsOfAll& news);
+    void emit(const News& news) const;
+    void store();
 
     const Isolation& isolation_;
     Gates& gates_;
+    ReportedOpensStore& store_;
     const EventHub& events_;
     const Clock& clock_;
-    std::map<Key, std::uint64_t> known_; ///< the counters at the last reading
-    std::map<std::pair<Uid, DeviceUuid>, News> news_;
+    std::map<Key, Counter> counters_;
+    std::map<std::pair<Uid, DeviceUuid>, BootTime> reportedAt_; ///< those in silence
     std::map<DeviceUuid, std::uint64_t> totals_;
     bool hasRead_ = false; ///< the counters from before the start are known
 };

@@ -301,6 +301,7 @@ void Service::warnOfGap() {
 
 void Service::stop() {
     systemManager_.stopping();
+    sharing_->refusedOpens.reportAll(); // the kernel's counters may be gone at the next start
     loop_.quit(EXIT_SUCCESS);
 }
 

@@ -21,6 +21,7 @@
 #include "service/lock_pipes.hpp"
 #include "service/machine.hpp"
 #include "service/state/file_store.hpp"
+#include "service/state/reported_opens_file.hpp"
 
 #include <filesystem>
 
@@ -45,6 +46,7 @@ struct Sharing {
     core::EventHub events;
     core::Ledger ledger;
     core::Isolation isolation; ///< guards the ledger's changes as long as there are any
+    ReportedOpensFile reportedOpens;
     core::RefusalWatch refusedOpens;
     core::Lingering lingering;
     core::Occupancy occupancy;

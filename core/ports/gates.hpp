@@ -33,11 +33,19 @@ enum class GateMode {
     Refuse,
 };
 
+/// Numbers of opens without a grant. The kernel may drop its oldest counters; they then begin at 0.
+struct OpenCounts {
+    std::uint64_t refused = 0;
+    std::uint64_t watched = 0; ///< let through in Watch mode
+
+    friend bool operator==(const OpenCounts&, const OpenCounts&) = default;
+};
+
 /// How often a user was refused at a node, or would have been refused in Watch mode.
 struct Refusals {
     Uid uid = 0;
     DeviceNode node;
-    std::uint64_t count = 0; ///< since boot; smaller if the kernel dropped the oldest entries
+    OpenCounts counts; ///< since boot
     BootTime last{};
     Pid pid = 0;         ///< the last process that tried
     std::string command; ///< its name, which the process can choose itself

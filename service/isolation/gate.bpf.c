@@ -40,7 +40,7 @@ static __attribute__((always_inline)) __u32 networkOrder(__u32 number) {
 #endif
 }
 
-static __attribute__((always_inline)) void count(const struct genv_refusal_key* key) {
+static __attribute__((always_inline)) void count(const struct genv_refusal_key* key, __u32 now) {
     struct genv_refusal* refusal = lookUp(&refusals, key);
     if (!refusal) {
         struct genv_refusal none = {};
@@ -49,7 +49,14 @@ static __attribute__((always_inline)) void count(const struct genv_refusal_key* 
         if (!refusal)
             return;
     }
-    __sync_fetch_and_add(&refusal->count, 1);
+    if (now == GENV_MODE_WATCH) {
+        __sync_fetch_and_add(&refusal->watched, 1);
+        // Keeps the compiler from computing one address for both branches: without CAP_PERFMON, the
+        // kernel takes no pointer with an offset that varies.
+        __asm__ volatile("");
+    } else {
+        __sync_fetch_and_add(&refusal->refused, 1);
+    }
     refusal->last = bootTime();
     refusal->pid = processAndThread() >> 32;
     copyCommand(refusal->command, sizeof refusal->command);
@@ -108,6 +115,6 @@ int genv_gate(struct bpf_cgroup_dev_ctx* access) {
     // subordinate uids.
     const struct genv_refusal_key refused = {
         .uid = wanted.uid, .major = wanted.major, .minor = wanted.minor};
-    count(&refused);
+    count(&refused, now);
     return now == GENV_MODE_WATCH ? ALLOW : REFUSE;
 }

@@ -44,10 +44,12 @@ bool isOfSharedNode(const core::Grant& grant) {
 core::Refusals refusalsOf(const genv_refusal_key& key, const genv_refusal& value) {
     using std::chrono::duration_cast;
     const std::chrono::nanoseconds last(static_cast<std::int64_t>(value.last));
-    return {
-        key.uid,     {key.major, key.minor},
-        value.count, core::BootTime(duration_cast<core::BootTime::duration>(last)),
-        value.pid,   std::string(value.command, ::strnlen(value.command, sizeof value.command))};
+    return {key.uid,
+            {key.major, key.minor},
+            {value.refused, value.watched},
+            core::BootTime(duration_cast<core::BootTime::duration>(last)),
+            value.pid,
+            std::string(value.command, ::strnlen(value.command, sizeof value.command))};
 }
 
 // Returns the consequence of an error that its own text does not mention.
@@ -264,9 +266,10 @@ std::vector<core::Refusals> KernelGates::refusals() {
     std::vector<core::Refusals> refusals;
     use("cannot list refusals", [&](const GateMapSet& maps) {
         for (const genv_refusal_key& key : maps.refusals.keys(GENV_MAX_REFUSALS)) {
-            // The kernel may drop the oldest entry at any time. An entry with a count of 0 is being
+            // The kernel may drop the oldest entry at any time. An entry without opens is being
             // created.
-            if (const auto value = maps.refusals.find(key); value && value->count > 0)
+            if (const auto value = maps.refusals.find(key);
+                value && value->refused + value->watched > 0)
                 refusals.push_back(refusalsOf(key, *value));
         }
     });

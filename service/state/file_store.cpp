@@ -3,8 +3,8 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "service/posix/shortage.hpp"
 #include "service/state/label.hpp"
+#include "service/state/own_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,7 +25,6 @@ namespace genv::service {
 namespace {
 
 constexpr std::string_view suffix = ".json";
-constexpr std::string_view temporarySuffix = ".new";
 
 bool endsWith(std::string_view text, std::string_view end) {
     return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
@@ -35,59 +34,6 @@ bool endsWith(std::string_view text, std::string_view end) {
     core::fail(core::ErrorCode::StorageFailed,
                "the state could not be written: {}; nothing was changed",
                std::generic_category().message(error));
-}
-
-bool writeWhole(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t count = ::write(fd, text.data(), text.size());
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return false;
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return true;
-}
-
-// Returns the text of a regular file. For anything else, returns nothing and stores the reason in
-// `why`.
-std::optional<std::string> readWhole(int directory, const std::string& name, std::string& why) {
-    const core::Descriptor file(
-        ::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    struct stat status {};
-    if (file.get() < 0 || ::fstat(file.get(), &status) < 0) {
-        if (isShortage(errno))
-            throw std::system_error(errno, std::generic_category(), "reading the state");
-        why = std::generic_category().message(errno);
-        return std::nullopt;
-    }
-    if (!S_ISREG(status.st_mode) ||
-        status.st_size > static_cast<off_t>(FileStore::largestDocument)) {
-        why = "not a regular file, or too large";
-        return std::nullopt;
-    }
-    if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        why = "other users could have written it";
-        return std::nullopt;
-    }
-    std::string text(static_cast<std::size_t>(status.st_size), '\0');
-    std::size_t length = 0;
-    while (length < text.size()) {
-        const ssize_t count = ::read(file.get(), text.data() + length, text.size() - length);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0) {
-            if (isShortage(errno))
-                throw std::system_error(errno, std::generic_category(), "reading the state");
-            why = std::generic_category().message(errno);
-            return std::nullopt;
-        }
-        if (count == 0)
-            break;
-        length += static_cast<std::size_t>(count);
-    }
-    text.resize(length);
-    return text;
 }
 
 } // namespace
@@ -136,21 +82,7 @@ void FileStore::write(const core::EnvironmentId& id, const std::string& document
 
 // Returns 0 or an errno value. In the latter case, the old document stays in force.
 int FileStore::replace(const std::string& name, const std::string& document) {
-    const std::string temporary = name + std::string(temporarySuffix);
-    int error = 0;
-    {
-        const core::Descriptor file(::openat(directory_.get(), temporary.c_str(),
-                                             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-                                             0600));
-        if (file.get() < 0 || !writeWhole(file.get(), document))
-            error = errno;
-    }
-    if (error == 0 &&
-        ::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) < 0)
-        error = errno;
-    if (error != 0)
-        ::unlinkat(directory_.get(), temporary.c_str(), 0);
-    return error;
+    return replaceOwnFile(directory_.get(), name, document);
 }
 
 void FileStore::remove(const core::EnvironmentId& id) {
@@ -174,7 +106,9 @@ std::vector<core::Store::Found> FileStore::readAll() {
             continue;
         }
         std::string why = "not a genvd state file";
-        auto text = endsWith(name, suffix) ? readWhole(directory_.get(), name, why) : std::nullopt;
+        auto text = endsWith(name, suffix)
+                        ? readOwnFile(directory_.get(), name, largestDocument, why)
+                        : std::nullopt;
         if (text)
             documents.push_back({name, std::move(*text)});
         else

@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/ports/gates.hpp"
+#include "core/ports/reported_opens.hpp"
 
 #include <map>
 #include <optional>
@@ -92,6 +93,19 @@ class FakeGates : public core::Gates {
     void step() const {
         if (fails || !why.empty())
             core::fail(core::ErrorCode::IsolationFailed, "the kernel takes no change");
+    }
+};
+
+/// What was reported of the gate's counters, in memory.
+class KeptReports : public core::ReportedOpensStore {
+  public:
+    std::optional<std::vector<core::ReportedOpens>> kept{std::vector<core::ReportedOpens>{}};
+    std::size_t writes = 0;
+
+    std::optional<std::vector<core::ReportedOpens>> read() override { return kept; }
+    void write(const std::vector<core::ReportedOpens>& reported) noexcept override {
+        kept = reported;
+        ++writes;
     }
 };
 

@@ -4,17 +4,10 @@
 
 #include "core/isolation.hpp"
 #include "tests/core/fake_gates.hpp"
+#include "tests/core/kept_log.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 namespace genv::tests {
-
-class KeptLog : public core::Log {
-  public:
-    std::vector<std::string> lines;
-    void write(core::Severity /*severity*/, const std::string& line) override {
-        lines.push_back(line);
-    }
-};
 
 class IsolationTest : public LedgerTest {
   protected:

@@ -130,7 +130,8 @@ class ContextTest : public ReplyTest {
     core::Isolation isolation{
         ledger, gates, events, log,
         [this]() -> const core::IsolationSettings& { return settings.isolation; }};
-    core::RefusalWatch refusedOpens{isolation, gates, events, clock};
+    KeptReports reportedOpens;
+    core::RefusalWatch refusedOpens{isolation, gates, reportedOpens, events, clock};
     dbus::Callers callers;
     dbus::Gate gate{authorizer};
     dbus::CallPlaces listCalls{core::caps::listCallsPerUser, "list"};

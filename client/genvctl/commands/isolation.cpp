@@ -79,8 +79,8 @@ void addIsolationRefusals(CLI::App& isolation, Context& context) {
     options->addTo(*command);
     command->add_flag("--all", *all, "Include all users [default for root]");
     command->footer(
-        "TIMES counts since the machine started. With Isolation=watch, the kernel counts\n"
-        "and refuses nothing.");
+        "TIMES counts refused opens since the machine started. With Isolation=watch, it\n"
+        "counts opens that the kernel would have refused.");
     command->callback([&context, options, all] {
         context.command = [&context, options, all] { showRefusals(context, *options, *all); };
     });

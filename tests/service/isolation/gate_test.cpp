@@ -157,7 +157,8 @@ TEST_F(Gate, CountsButLetsThroughInWatchMode) {
     maps_.mode.put(GENV_MODE_ENTRY, GENV_MODE_WATCH);
     EXPECT_EQ(open(gpu, alice), Opening::LetThrough);
     ASSERT_TRUE(refusalOf(alice, gpu));
-    EXPECT_EQ(refusalOf(alice, gpu)->count, 1U);
+    EXPECT_EQ(refusalOf(alice, gpu)->watched, 1U);
+    EXPECT_EQ(refusalOf(alice, gpu)->refused, 0U);
 }
 
 TEST_F(Gate, CountsNobodyWhileItIsOpen) {
@@ -178,7 +179,7 @@ TEST_F(Gate, CountsRefusalsWithTheLastProcess) {
     });
     const std::optional<genv_refusal> refusal = refusalOf(alice, gpu);
     ASSERT_TRUE(refusal);
-    EXPECT_EQ(refusal->count, 2U);
+    EXPECT_EQ(refusal->refused, 2U);
     timespec now{};
     ::clock_gettime(CLOCK_BOOTTIME, &now);
     EXPECT_GT(refusal->last, 0U);
@@ -200,7 +201,7 @@ TEST_F(Gate, CountsSubordinateUidsAsTheirOwner) {
     open(gpu, 100005);
     open(gpu, 100006);
     ASSERT_TRUE(refusalOf(alice, gpu));
-    EXPECT_EQ(refusalOf(alice, gpu)->count, 2U);
+    EXPECT_EQ(refusalOf(alice, gpu)->refused, 2U);
     EXPECT_FALSE(refusalOf(100005, gpu));
 }
 
@@ -216,7 +217,7 @@ TEST_F(Gate, StandsAlsoWhereTheKernelDoesNotSayWhichProcessItWas) {
     maps_ = GateMapSet::open(machine_->pins());
     EXPECT_EQ(open(gpu, alice), Opening::Refused);
     ASSERT_TRUE(refusalOf(alice, gpu));
-    EXPECT_EQ(refusalOf(alice, gpu)->count, 1U);
+    EXPECT_EQ(refusalOf(alice, gpu)->refused, 1U);
     EXPECT_EQ(refusalOf(alice, gpu)->pid, 0U);
     EXPECT_STREQ(refusalOf(alice, gpu)->command, "");
 }

@@ -115,6 +115,9 @@ TEST_F(KernelGatesTest, GuardsADriversDynamicNumberAndNoOther) {
 
 TEST_F(KernelGatesTest, ListsWhoWasRefusedWhereAndByWhichProcess) {
     putUp();
+    gates_->setMode(GateMode::Watch);
+    EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
+    gates_->setMode(GateMode::Refuse);
     const std::filesystem::path path = machine_->pathOf(gpu);
     machine_->inGroup(alice, [&] {
         ::prctl(PR_SET_NAME, "sixteen bytes ok");
@@ -126,7 +129,7 @@ TEST_F(KernelGatesTest, ListsWhoWasRefusedWhereAndByWhichProcess) {
     ASSERT_EQ(refusals.size(), 1U);
     EXPECT_EQ(refusals[0].uid, alice);
     EXPECT_EQ(refusals[0].node, gpu);
-    EXPECT_EQ(refusals[0].count, 2U);
+    EXPECT_EQ(refusals[0].counts, (core::OpenCounts{2, 1}));
     EXPECT_GT(refusals[0].last, core::BootTime{});
     EXPECT_EQ(refusals[0].command, refusals[0].pid == 0 ? "" : "sixteen bytes o");
 }

@@ -26,8 +26,8 @@ struct IsolationState {
     bool dockerUser = false;              ///< whether genv's docker runs containers as their user
 };
 
-/// How often a user opened a device without holding it. The kernel refused each of these opens, or
-/// only counted it in mode "watch".
+/// How often a user opened a device without holding it. The kernel refused each of these opens or,
+/// if "watch" is configured, would have refused it.
 struct RefusedOpen {
     std::uint32_t uid = 0;
     std::optional<std::uint32_t> device; ///< its index; unset: no device has this node any more
