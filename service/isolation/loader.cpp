@@ -184,6 +184,17 @@ GateState Loader::putUp(const GatePlan& plan) const {
     return {wasReplaced, isSuspended};
 }
 
+void Loader::tryToLoad() {
+    const auto create = [](GateMap map) { return UntypedMap::create(layoutOf(map)); };
+    GateMapSet maps;
+    maps.majors = MajorsMap(create(GateMap::Majors));
+    maps.grants = GrantsMap(create(GateMap::Grants));
+    maps.identities = IdentitiesMap(create(GateMap::Identities));
+    maps.refusals = RefusalsMap(create(GateMap::Refusals));
+    maps.mode = ModeMap(create(GateMap::Mode));
+    loadGateProgram(maps);
+}
+
 void Loader::makeFolder() const {
     if (::mkdir(pins_.c_str(), 0700) != 0 && errno != EEXIST)
         failOn("cannot make the folder", pins_);

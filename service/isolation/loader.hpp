@@ -44,6 +44,9 @@ class Loader {
     /// attach it, the previous program stays and uses the new plan.
     GateState putUp(const GatePlan& plan) const;
 
+    /// Checks that the kernel loads the program here, and changes nothing. Throws BpfError.
+    static void tryToLoad();
+
     /// Removes the gate. Returns whether there was one. Throws std::filesystem::filesystem_error.
     [[nodiscard]] bool takeDown() const;
 

@@ -18,13 +18,17 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -41,6 +45,7 @@ struct Options {
     std::string pins = service::isolation::defaultPins;
     std::string controlGroup; ///< empty: the root of the hierarchy
     bool remove = false;
+    bool check = false;
 };
 
 // A prefix gives a line its severity in the journal, see sd-daemon(3).
@@ -106,27 +111,46 @@ std::string hintFor(int error) {
     }
 }
 
-// Returns the state of the gate after a failure, so that nobody assumes it is "on".
-std::string stateNow(const std::string& pins) {
+/// The gate that an earlier run installed.
+struct Standing {
+    std::optional<core::GateMode> mode; ///< unset: unknown, for example of another version
+};
+
+// Returns the gate, or nothing if there is none.
+std::optional<Standing> standingGate(const std::string& pins) {
     service::KernelGates gates(pins);
     if (!gates.absence().empty())
-        return "GPUs are not isolated: every user can open every GPU";
+        return gates.isUnusable() ? std::optional(Standing{}) : std::nullopt;
     try {
-        switch (gates.mode()) {
-        case core::GateMode::Open:
-            return "GPUs are not isolated: the previous gate is open";
-        case core::GateMode::Watch:
-            return "the previous gate stays, and only watches";
-        case core::GateMode::Refuse:
-            break;
-        }
+        return Standing{gates.mode()};
     } catch (const core::Error&) {
+        return Standing{};
+    }
+}
+
+// Returns the state of the gate after a failure, so that nobody assumes it is "on".
+std::string stateNow(const std::string& pins) {
+    const std::optional<Standing> gate = standingGate(pins);
+    if (!gate)
+        return "GPUs are not isolated: every user can open every GPU";
+    if (!gate->mode)
         return "cannot read the mode of the previous gate";
+    switch (*gate->mode) {
+    case core::GateMode::Open:
+        return "GPUs are not isolated: the previous gate is open";
+    case core::GateMode::Watch:
+        return "the previous gate stays, and only watches";
+    case core::GateMode::Refuse:
+        break;
     }
     return "the previous gate stays, and refuses users without a grant";
 }
 
 int fail(const Options& options, const std::string& why, int status = EXIT_FAILURE) {
+    if (options.check) {
+        fmt::print(stderr, "{}\n", core::printable(why)); // "genvctl doctor" shows it
+        return status;
+    }
     log(core::Severity::Error, why);
     log(core::Severity::Error, stateNow(options.pins));
     return status;
@@ -146,6 +170,20 @@ void requireBpfFileSystem(const std::filesystem::path& folder) {
                    folder.string());
 }
 
+std::filesystem::path controlGroup(const Options& options) {
+    return options.controlGroup.empty() ? rootControlGroup()
+                                        : std::filesystem::path(options.controlGroup);
+}
+
+// Checks what the gate needs, as far as the caller may. Only root may load a program.
+int check(const Options& options) {
+    requireBpfFileSystem(std::filesystem::path(options.pins).parent_path());
+    std::ignore = controlGroup(options);
+    if (::geteuid() == 0)
+        Loader::tryToLoad();
+    return EXIT_SUCCESS;
+}
+
 int putUp(const Options& options, const core::IsolationSettings& settings) {
     requireBpfFileSystem(std::filesystem::path(options.pins).parent_path());
     // The people whom genvd found among the uids of services stay as they are.
@@ -153,9 +191,7 @@ int putUp(const Options& options, const core::IsolationSettings& settings) {
         settings, service::KernelGates(options.pins).people());
     for (const std::string& complaint : identities.complaints)
         log(core::Severity::Warning, complaint);
-    const Loader loader(options.pins, options.controlGroup.empty()
-                                          ? rootControlGroup()
-                                          : std::filesystem::path(options.controlGroup));
+    const Loader loader(options.pins, controlGroup(options));
     const bool watches = settings.mode == IsolationMode::Watch;
     service::isolation::GatePlan plan{watches ? core::GateMode::Watch : core::GateMode::Refuse,
                                       guardedMajors(), std::move(identities.blocks)};
@@ -178,14 +214,37 @@ int putUp(const Options& options, const core::IsolationSettings& settings) {
     return EXIT_SUCCESS;
 }
 
+// An error in another section than [Isolation] does not leave GPUs open. It may hide what the
+// administrator wants, such as a misspelled [Isolation], so with an error the gate only gets
+// stricter.
+int apply(const Options& options, const service::IsolationConfiguration& configuration) {
+    core::IsolationSettings settings = configuration.settings;
+    for (const std::string& error : configuration.errorsElsewhere)
+        log(core::Severity::Warning, error);
+    if (!configuration.errorsElsewhere.empty()) {
+        const std::optional<Standing> gate = standingGate(options.pins);
+        if (settings.mode == IsolationMode::None && !gate)
+            return fail(options, "cannot tell whether to isolate GPUs; correct the lines above",
+                        exitConfiguration);
+        if (settings.mode == IsolationMode::None) {
+            log(core::Severity::Warning, stateNow(options.pins));
+            return EXIT_SUCCESS;
+        }
+        if (gate && gate->mode == core::GateMode::Refuse)
+            settings.mode = IsolationMode::User;
+    }
+    if (settings.mode == IsolationMode::None)
+        return takeDown(options, "Isolation=none");
+    return putUp(options, settings);
+}
+
 int run(const Options& options) {
     try {
+        if (options.check)
+            return check(options);
         if (options.remove)
             return takeDown(options, "--remove");
-        const core::Settings settings = service::readSettings(configurationFolder());
-        if (settings.isolation.mode == IsolationMode::None)
-            return takeDown(options, "Isolation=none");
-        return putUp(options, settings.isolation);
+        return apply(options, service::readIsolation(configurationFolder()));
     } catch (const core::Error& error) {
         return fail(options, error.what(),
                     error.code() == core::ErrorCode::InvalidArgs ? exitConfiguration
@@ -210,6 +269,8 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", std::string("genv-isolation " GENV_VERSION),
                          "Print the version");
     Options options;
+    app.add_flag("--check", options.check,
+                 "Check whether this machine can isolate GPUs; change nothing");
     app.add_flag("--remove", options.remove, "Remove the gate, regardless of genvd.conf");
     app.add_option("--pins", options.pins, "Keep maps in this folder of a BPF file system")
         ->type_name("FOLDER")

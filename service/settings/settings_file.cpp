@@ -42,6 +42,7 @@ using Text = std::unique_ptr<gchar, FreeText>;
 struct Complaint {
     std::size_t line;
     std::string what;
+    std::string section{}; ///< empty before the first section
 };
 using Complaints = std::vector<Complaint>;
 
@@ -64,6 +65,8 @@ std::string readText(const std::filesystem::path& file) {
 
 constexpr const char* noLine =
     "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
+
+constexpr const char* isolationSection = "Isolation";
 
 // A value and its line. If a file sets a key twice, the last value counts.
 struct Entry {
@@ -98,7 +101,7 @@ Groups parse(const std::string& text, Complaints& complaints) {
         const KeyFile parsed = parseLine(group, line);
         if (!parsed) {
             if (!group.empty() || complaints.empty()) // one error for a broken header
-                complaints.push_back({number, noLine});
+                complaints.push_back({number, noLine, group});
             continue;
         }
         const Strings names(g_key_file_get_groups(parsed.get(), nullptr));
@@ -117,12 +120,14 @@ Groups parse(const std::string& text, Complaints& complaints) {
     return groups;
 }
 
-void readKey(const Section& section, const std::string& name, const Entry& entry,
-             core::Settings& settings, Complaints& complaints) {
+// Returns the error of a value, if any.
+std::optional<std::string> readKey(const Section& section, const std::string& name,
+                                   const std::string& value, core::Settings& settings) {
     try {
-        section.read(name, entry.value, settings);
+        section.read(name, value, settings);
+        return std::nullopt;
     } catch (const core::Error& error) {
-        complaints.push_back({entry.line, fmt::format("{}: {}", name, error.what())});
+        return fmt::format("{}: {}", name, error.what());
     }
 }
 
@@ -134,17 +139,19 @@ void readGroup(const std::string& name, const Group& group, core::Settings& sett
             {group.line,
              fmt::format("unknown section [{}]: expected [GPU], [Enforcement], [Queue], "
                          "[Isolation], [Slurm], [Limits], [User NAME] or [Group NAME]",
-                         core::escaped(name))});
+                         core::escaped(name)),
+             name});
         return;
     }
     for (const auto& [key, entry] : group.keys) {
-        if (section->has(key))
-            readKey(*section, key, entry, settings, complaints);
-        else
-            complaints.push_back(
-                {entry.line, fmt::format("unknown setting \"{}\" in [{}]: expected one of {}",
-                                         core::escaped(key), core::escaped(name),
-                                         fmt::join(section->keys(), ", "))});
+        if (!section->has(key))
+            complaints.push_back({entry.line,
+                                  fmt::format("unknown setting \"{}\" in [{}]: expected one of {}",
+                                              core::escaped(key), core::escaped(name),
+                                              fmt::join(section->keys(), ", ")),
+                                  name});
+        else if (auto error = readKey(*section, key, entry.value, settings))
+            complaints.push_back({entry.line, *std::move(error), name});
     }
 }
 
@@ -230,7 +237,7 @@ Complaints readFile(const std::filesystem::path& file, core::Settings& settings,
             continue;
         warnings->addSection(name, group.line);
         if (const auto exempt = group.keys.find("IsolationExempt");
-            name == "Isolation" && exempt != group.keys.end())
+            name == isolationSection && exempt != group.keys.end())
             warnings->addExemptions(settings.isolation.exemptUsers, exempt->second.line);
     }
     std::ranges::stable_sort(complaints, {}, &Complaint::line);
@@ -245,6 +252,33 @@ void requireConsistent(const core::Settings& settings) {
                    "Isolation=user needs EnvDevices=yes: the kernel cannot take an open GPU away "
                    "from a process, and that rule ends the processes that keep one; set "
                    "EnvDevices=yes in [Enforcement], or Isolation=watch");
+}
+
+// Returns the files of a configuration in the order in which they apply, with `replacement`, unless
+// it is empty, in place of the file with its name.
+std::vector<std::filesystem::path> filesOf(const std::filesystem::path& directory,
+                                           const std::filesystem::path& replacement = {}) {
+    std::error_code none;
+    std::filesystem::path main;
+    if (std::filesystem::exists(directory / "genvd.conf", none))
+        main = directory / "genvd.conf";
+    std::map<std::filesystem::path, std::filesystem::path> dropIns; // by name
+    for (const auto& entry :
+         std::filesystem::directory_iterator(directory / "genvd.conf.d", none)) {
+        if (entry.path().extension() == ".conf")
+            dropIns[entry.path().filename()] = entry.path();
+    }
+    const std::filesystem::path name = replacement.filename();
+    if (name.extension() == ".conf" && name != "genvd.conf")
+        dropIns[name] = replacement;
+    else if (!replacement.empty())
+        main = replacement;
+    std::vector<std::filesystem::path> files;
+    if (!main.empty())
+        files.push_back(main);
+    for (const auto& [dropIn, file] : dropIns)
+        files.push_back(file);
+    return files;
 }
 
 } // namespace
@@ -272,28 +306,25 @@ SettingsCheck checkSettingsFile(const std::filesystem::path& file) {
 
 core::Settings readSettings(const std::filesystem::path& directory,
                             const std::filesystem::path& replacement) {
-    std::error_code none;
-    std::filesystem::path main;
-    if (std::filesystem::exists(directory / "genvd.conf", none))
-        main = directory / "genvd.conf";
-    std::map<std::filesystem::path, std::filesystem::path> dropIns; // by name
-    for (const auto& entry :
-         std::filesystem::directory_iterator(directory / "genvd.conf.d", none)) {
-        if (entry.path().extension() == ".conf")
-            dropIns[entry.path().filename()] = entry.path();
-    }
-    const std::filesystem::path name = replacement.filename();
-    if (name.extension() == ".conf" && name != "genvd.conf")
-        dropIns[name] = replacement;
-    else if (!replacement.empty())
-        main = replacement;
     core::Settings settings;
-    if (!main.empty())
-        readSettingsFile(main, settings);
-    for (const auto& [dropIn, file] : dropIns)
+    for (const std::filesystem::path& file : filesOf(directory, replacement))
         readSettingsFile(file, settings);
     requireConsistent(settings);
     return settings;
+}
+
+IsolationConfiguration readIsolation(const std::filesystem::path& directory) {
+    core::Settings settings;
+    std::vector<std::string> errorsElsewhere;
+    for (const std::filesystem::path& file : filesOf(directory)) {
+        for (const Complaint& complaint : readFile(file, settings, nullptr)) {
+            if (complaint.section == isolationSection)
+                core::fail(core::ErrorCode::InvalidArgs, "{}", textOf(file, complaint));
+            errorsElsewhere.push_back(textOf(file, complaint));
+        }
+    }
+    requireConsistent(settings);
+    return {settings.isolation, std::move(errorsElsewhere)};
 }
 
 } // namespace genv::service

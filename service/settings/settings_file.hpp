@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads genvd.conf and its drop-ins. A file is accepted as a whole or rejected. Each error names
-// the file, the line and the valid values. Nothing is guessed.
+// Reads genvd.conf and its drop-ins. genvd accepts a file as a whole or rejects it. Each error
+// names the file, the line and the valid values. Nothing is guessed.
 #pragma once
 
 #include "core/settings.hpp"
@@ -18,6 +18,17 @@ namespace genv::service {
 /// genvd.conf.
 core::Settings readSettings(const std::filesystem::path& directory,
                             const std::filesystem::path& replacement = {});
+
+/// [Isolation] of a configuration that may have errors elsewhere.
+struct IsolationConfiguration {
+    core::IsolationSettings settings;
+    std::vector<std::string> errorsElsewhere; ///< each with the file name and the line
+};
+
+/// Reads the same files for genv-isolation, to which an error in another section is no reason to
+/// leave GPUs open. Throws core::Error(InvalidArgs) for an error in [Isolation] and for a file that
+/// cannot be read.
+IsolationConfiguration readIsolation(const std::filesystem::path& directory);
 
 /// Reads one file into `settings`, overriding previous values. Throws core::Error(InvalidArgs) for
 /// the first error in the file.

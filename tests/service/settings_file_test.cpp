@@ -204,6 +204,29 @@ TEST_F(SettingsFile, ReadsIsolation) {
     EXPECT_FALSE(read().isolation.exemptSystem);
 }
 
+TEST_F(SettingsFile, ReadsIsolationDespiteErrorsElsewhere) {
+    const auto isolation = [this](const std::string& dropIn) {
+        folder.write("genvd.conf", "[Isolation]\nIsolation=user\n");
+        folder.write("genvd.conf.d/mine.conf", dropIn);
+        return service::readIsolation(folder.path());
+    };
+    const std::string place = (folder.path() / "genvd.conf.d" / "mine.conf").string();
+    for (const std::string error :
+         {"[Limits]\nMaxDevices=2\n", "[Limits]\nMaxDevicesPerUser=many\n", "[Limits]\nnonsense\n",
+          "[Limts]\n", "[Enforcement]\nEnvDevices=perhaps\n", "Backend=auto\n", "[Isolaton]\n"}) {
+        const auto found = isolation(error);
+        EXPECT_EQ(found.settings.mode, core::IsolationMode::User) << error;
+        ASSERT_EQ(found.errorsElsewhere.size(), 1U) << error;
+        EXPECT_TRUE(found.errorsElsewhere[0].starts_with(place + ':')) << found.errorsElsewhere[0];
+        EXPECT_THROW(read(), core::Error) << error;
+    }
+    EXPECT_TRUE(isolation("[Limits]\nMaxDevicesPerUser=2\n").errorsElsewhere.empty());
+    for (const std::string error :
+         {"[Isolation]\nIsolation=users\n", "[Isolation]\nIsolatoin=user\n", "[Isolation]\nuser\n",
+          "[Enforcement]\nEnvDevices=no\n"})
+        EXPECT_THROW(isolation(error), core::Error) << error;
+}
+
 TEST_F(SettingsFile, NeverTakesAMistakeForAnExemption) {
     EXPECT_EQ(complaint("[Isolation]\nIsolationExempt=\n"),
               "2: IsolationExempt: empty value: expected \"system\" or names of users; "

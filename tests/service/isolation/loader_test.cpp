@@ -338,6 +338,53 @@ TEST_F(LoaderProgram, LeavesWhatIsInForceIfTheConfigurationIsWrong) {
     EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
 }
 
+TEST_F(LoaderProgram, AppliesItsSettingsDespiteAnErrorElsewhere) {
+    const std::string limits = "[Limits]\nMaxDevices=2\n";
+    configure("[Isolation]\nIsolation=user\n" + limits);
+    for (const char* what : {"installed", "replaced"}) {
+        const auto [status, output] = run();
+        EXPECT_EQ(status, 0) << output;
+        EXPECT_NE(output.find("genvd.conf:4: unknown setting \"MaxDevices\""), std::string::npos)
+            << output;
+        EXPECT_NE(output.find(what), std::string::npos) << output;
+        EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused);
+    }
+}
+
+// The error may hide what is wanted, such as "[Isolaton]".
+TEST_F(LoaderProgram, OpensNothingWhileThereIsAnErrorElsewhere) {
+    for (const std::string error : {"[Limits]\nMaxDevices=2\n", "[Isolaton]\nIsolation=user\n"}) {
+        configure(error);
+        EXPECT_EQ(run().first, 78) << "nothing stands, so the machine may be open by mistake";
+    }
+    loader().putUp(plan());
+    for (const std::string mode : {"none", "watch"}) {
+        configure("[Isolation]\nIsolation=" + mode + "\n[Limits]\nMaxDevices=2\n");
+        const auto [status, output] = run();
+        EXPECT_EQ(status, 0) << output;
+        EXPECT_EQ(gates_->mode(), GateMode::Refuse) << mode;
+        EXPECT_EQ(machine_->open(gpu, alice), Opening::Refused) << mode;
+    }
+    configure("[Isolation]\nIsolation=none\n");
+    EXPECT_EQ(run().first, 0);
+    EXPECT_NE(gates_->absence(), "");
+}
+
+TEST_F(LoaderProgram, ChecksTheMachineAndChangesNothing) {
+    configure("[Isolation]\nIsolation=user\n");
+    EXPECT_EQ(run("", "--check"), Outcome(0, ""));
+    EXPECT_FALSE(std::filesystem::exists(machine_->pins()));
+    EXPECT_EQ(run(withoutProgramType, "--check"),
+              Outcome(1,
+                      "cannot load the program: Invalid argument; the kernel may have been built "
+                      "without CONFIG_CGROUP_BPF, or be older than 5.10\n"));
+    EXPECT_EQ(run(withoutCapabilities, "--check").first, 1);
+    const std::string parent = (machine_->folder() / "nodes").string();
+    const auto [status, output] = run("", "--check", parent + "/genv");
+    EXPECT_EQ(status, 1);
+    EXPECT_TRUE(output.starts_with("no BPF file system on " + parent)) << output;
+}
+
 TEST_F(LoaderProgram, SaysWhatItLacksInAContainer) {
     configure("[Isolation]\nIsolation=user\n");
     const auto [status, output] = run(withoutCapabilities);
