@@ -50,10 +50,8 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
     reporting_ = std::make_unique<Reporting>(*machine_, *sharing_, loop_, log, directories.runtime);
     awaitFormerService(*calls_->connection, log_, formerServiceTimeout);
     recover();
-    objects_ = std::make_unique<BusObjects>(*calls_, reporting_->refusals, context(), [this] {
-        log_.error("the connection to the bus was lost");
-        loop_.quit(EXIT_FAILURE);
-    });
+    objects_ = std::make_unique<BusObjects>(*calls_, reporting_->refusals, context(),
+                                            [this] { fail("the connection to the bus was lost"); });
     subscribe();
     retries_ = std::make_unique<WriteRetries>(sharing_->ledger, sharing_->store,
                                               reporting_->shellFiles, loop_, log_);
@@ -225,9 +223,8 @@ void Service::becomeReady() {
     try {
         dbus::compat::requestName(*calls_->connection, dbus::contract::busName);
     } catch (const sdbus::Error& error) {
-        log_.error("cannot own the name {} on the bus: {}", dbus::contract::busName,
-                   core::escaped(error.what()));
-        loop_.quit(EXIT_FAILURE);
+        fail(fmt::format("cannot own the name {} on the bus: {}", dbus::contract::busName,
+                         core::escaped(error.what())));
         return;
     }
     const std::size_t devices = sharing_->ledger.devices().byIndex().size();
@@ -297,6 +294,12 @@ void Service::take(core::Settings next, const core::Actor& actor) {
 void Service::warnOfGap() {
     if (const std::string gap = core::gapOfIsolation(settings_); !gap.empty())
         log_.warning("isolation: {}", gap);
+}
+
+void Service::fail(const std::string& why) {
+    log_.error("{}", why);
+    SystemManager::failed(why);
+    loop_.quit(EXIT_FAILURE);
 }
 
 void Service::stop() {

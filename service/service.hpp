@@ -68,6 +68,8 @@ class Service {
     void take(const core::ResolvedNames& names);
     core::Settings readAgain();
     void warnOfGap();
+    /// Ends the service with this reason.
+    void fail(const std::string& why);
     void shutDown();
 
     GlibLoop& loop_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/service_start.hpp"
 
+#include "client/unit_failure.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <chrono>
@@ -61,17 +62,18 @@ class Unit {
     void requireNotFailed(bool onlyConfiguration = false) {
         if (read<std::string>(unitInterface, "ActiveState") != "failed")
             return;
-        const auto status = read<std::int32_t>(serviceInterface, "ExecMainStatus").value_or(0);
-        if (onlyConfiguration && status != exitConfiguration)
+        const UnitFailure failure{
+            read<std::string>(serviceInterface, "Result").value_or(""),
+            read<std::int32_t>(serviceInterface, "ExecMainCode").value_or(0),
+            read<std::int32_t>(serviceInterface, "ExecMainStatus").value_or(0),
+            read<std::string>(serviceInterface, "StatusText").value_or(""),
+            read<std::uint32_t>(serviceInterface, "NRestarts").value_or(0)};
+        const bool isConfiguration = failure.status == exitConfiguration;
+        if (onlyConfiguration && !isConfiguration)
             return;
-        std::string why = read<std::string>(serviceInterface, "StatusText").value_or("");
-        if (why.empty())
-            why = read<std::string>(serviceInterface, "Result").value_or("") + ", status " +
-                  std::to_string(status);
-        throw ServiceUnavailable(status == exitConfiguration
-                                     ? "org.freedesktop.DBus.Error.Spawn.ConfigInvalid"
-                                     : "org.freedesktop.DBus.Error.Spawn.Failed",
-                                 "genvd.service has failed: " + why);
+        throw ServiceUnavailable(isConfiguration ? "org.freedesktop.DBus.Error.Spawn.ConfigInvalid"
+                                                 : "org.freedesktop.DBus.Error.Spawn.Failed",
+                                 "genvd.service has failed: " + reasonOf(failure));
     }
 
   private:

@@ -2,6 +2,8 @@
 // The doctor's conclusions from its findings. No check can block the doctor.
 #include "client/genvctl/doctor/driver.hpp"
 #include "client/genvctl/doctor/examination.hpp"
+#include "client/genvctl/doctor/login_requirements.hpp"
+#include "client/unit_failure.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -146,6 +148,62 @@ TEST(Doctor, IsHeldUpByNoCheckThatHangsCrashesOrFails) {
     EXPECT_NE(findings[2].found.find("luck"), std::string::npos);
     EXPECT_EQ(findings[3].verdict, Ok);
     EXPECT_EQ(findings[3].found, "/home/alice");
+}
+
+RequiringUnit unitRequiring(const std::string& name, const std::string& active,
+                            bool requiresLoader) {
+    return {name, {"loaded", active, "enabled", "", 0}, requiresLoader};
+}
+
+TEST(Doctor, FindsUnitsThatIsolationKeepsDown) {
+    EXPECT_FALSE(judgeRequirements({}));
+    EXPECT_FALSE(judgeRequirements({unitRequiring("cron.service", "active", false)}));
+    RequiringUnit disabled = unitRequiring("atd.service", "inactive", false);
+    disabled.unit.file = "disabled";
+    RequiringUnit missing = unitRequiring("crond.service", "inactive", false);
+    missing.unit.load = "not-found";
+    EXPECT_FALSE(judgeRequirements({disabled, missing}));
+
+    const auto logins = unitRequiring("systemd-user-sessions.service", "inactive", false);
+    const auto one = judgeRequirements({logins, disabled});
+    ASSERT_TRUE(one);
+    EXPECT_EQ(one->verdict, Problem);
+    EXPECT_EQ(one->found,
+              "systemd-user-sessions.service does not run, because it requires isolation");
+    const auto two = judgeRequirements({logins, unitRequiring("cron.service", "failed", true)});
+    ASSERT_TRUE(two);
+    EXPECT_EQ(two->found, "systemd-user-sessions.service, cron.service do not run, because they "
+                          "require isolation");
+    EXPECT_NE(two->advice.find("systemctl start multi-user.target"), std::string::npos);
+}
+
+TEST(Doctor, WarnsOfUnitsThatStopWithTheLoader) {
+    const auto found = judgeRequirements({unitRequiring("cron.service", "active", true)});
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->verdict, Warning);
+    EXPECT_EQ(found->found,
+              "cron.service stops with genv-isolation.service, also when a restart of it fails");
+}
+
+TEST(UnitFailure, IsWhatTheServiceSaidOnlyIfItExitedByItself) {
+    const std::string said = "genvd.conf:3: unknown setting";
+    EXPECT_EQ(client::reasonOf({"exit-code", CLD_EXITED, 78, said, 0}), said);
+    EXPECT_EQ(client::reasonOf({"exit-code", CLD_EXITED, 1, said, 19}),
+              said + ", after 19 restarts");
+    EXPECT_EQ(client::reasonOf({"exit-code", CLD_EXITED, 1, "", 0}), "exit-code, status 1");
+    const std::string before = "Serving 2 devices";
+    EXPECT_EQ(client::reasonOf({"signal", CLD_KILLED, SIGKILL, before, 1}),
+              "killed by SIGKILL, after 1 restart");
+    EXPECT_EQ(client::reasonOf({"core-dump", CLD_DUMPED, SIGSEGV, before, 0}), "killed by SIGSEGV");
+    EXPECT_EQ(client::reasonOf({"watchdog", CLD_DUMPED, SIGABRT, before, 0}),
+              "killed by SIGABRT because it hung");
+    EXPECT_EQ(client::reasonOf({"oom-kill", CLD_KILLED, SIGKILL, before, 0}),
+              "killed by SIGKILL because memory ran out");
+    EXPECT_EQ(client::reasonOf({"signal", CLD_KILLED, SIGRTMIN + 3, before, 0}),
+              "killed by signal " + std::to_string(SIGRTMIN + 3));
+    EXPECT_EQ(client::reasonOf({"start-limit-hit", CLD_EXITED, 0, before, 0}),
+              "start-limit-hit, status 0");
+    EXPECT_EQ(client::reasonOf({"resources", 0, 0, "", 0}), "resources, status 0");
 }
 
 } // namespace

@@ -116,6 +116,22 @@ std::int32_t SystemBus::number(const BusObject& object, const char* name) const 
     return value;
 }
 
+std::vector<std::string> SystemBus::texts(const BusObject& object, const char* name) const {
+    const Message reply = property(object, name, "as");
+    require(sd_bus_message_enter_container(reply.get(), 'a', "s"), name);
+    std::vector<std::string> values;
+    for (const char* value = nullptr; sd_bus_message_read(reply.get(), "s", &value) > 0;)
+        values.emplace_back(value);
+    return values;
+}
+
+std::uint32_t SystemBus::count(const BusObject& object, const char* name) const {
+    const Message reply = property(object, name, "u");
+    std::uint32_t value = 0;
+    require(sd_bus_message_read(reply.get(), "u", &value), name);
+    return value;
+}
+
 std::uint64_t SystemBus::amount(const BusObject& object, const char* name) const {
     try {
         const Message reply = property(object, name, "t");

@@ -13,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace genv::ctl {
 
@@ -67,7 +68,10 @@ class SystemBus {
                                const char* argument = nullptr, bool start = false) const;
     /// Throws CallFailed.
     [[nodiscard]] std::string text(const BusObject& object, const char* property) const;
+    [[nodiscard]] std::vector<std::string> texts(const BusObject& object,
+                                                 const char* property) const;
     [[nodiscard]] std::int32_t number(const BusObject& object, const char* property) const;
+    [[nodiscard]] std::uint32_t count(const BusObject& object, const char* property) const;
     /// Returns 0 if the object lacks the property. Throws CallFailed for other failures.
     [[nodiscard]] std::uint64_t amount(const BusObject& object, const char* property) const;
     [[nodiscard]] bool hasOwner(const char* name) const;

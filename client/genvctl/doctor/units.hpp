@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace genv::ctl::doctor {
 
@@ -22,5 +23,12 @@ struct Unit {
 /// Returns the service unit at an object path of systemd, or nothing if systemd is not on this bus.
 /// Throws CallFailed.
 std::optional<Unit> unitAt(const SystemBus& bus, const char* path);
+
+/// Returns the object path of a unit.
+std::string unitPath(const std::string& name);
+
+/// Returns the units that stop when this unit stops or does not start (Requires=). systemd must be
+/// on this bus. Throws CallFailed.
+std::vector<std::string> unitsThatRequire(const SystemBus& bus, const std::string& name);
 
 } // namespace genv::ctl::doctor

@@ -7,6 +7,8 @@ no reason. systemd knows the reason.
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -36,15 +38,30 @@ def _property(connection: Connection, interface: str, name: str) -> Any:
         return None
 
 
+def _reason(result: str, code: int, status: int, status_text: str, restarts: int) -> str:
+    """Returns the reason for the failure of a service, as libgenv does. A service that exits by itself can state the
+    reason in its status text. That of a crashed service describes the time before."""
+    if code == os.CLD_EXITED and status != 0 and status_text:
+        reason = status_text
+    elif code in (os.CLD_KILLED, os.CLD_DUMPED):
+        known = status in set(signal.Signals)
+        because = {"watchdog": " because it hung", "oom-kill": " because memory ran out"}.get(result, "")
+        reason = f"killed by {signal.Signals(status).name if known else f'signal {status}'}{because}"
+    else:
+        reason = f"{result}, status {status}"
+    return reason + (f", after {restarts} restart{'s' if restarts > 1 else ''}" if restarts else "")
+
+
 def _require_not_failed(connection: Connection, *, only_configuration: bool = False) -> None:
     if _property(connection, contract.UNIT, "ActiveState") != "failed":
         return
-    status = _property(connection, contract.UNIT_SERVICE, "ExecMainStatus")
+    result, code, status, status_text, restarts = (
+        _property(connection, contract.UNIT_SERVICE, name)
+        for name in ("Result", "ExecMainCode", "ExecMainStatus", "StatusText", "NRestarts")
+    )
     if only_configuration and status != _EXIT_CONFIGURATION:
         return
-    why = _property(connection, contract.UNIT_SERVICE, "StatusText")
-    if not why:
-        why = f"{_property(connection, contract.UNIT_SERVICE, 'Result')}, status {status}"
+    why = _reason(result or "", code or 0, status or 0, status_text or "", restarts or 0)
     raise ServiceUnavailable(f"genvd.service has failed: {why}", contract.SPAWN_FAILED)
 
 
