@@ -175,6 +175,8 @@ void ManagerObject::ListEvents(sdbus::Result<EventRows>&& result, uint64_t since
 
 VariantMap ManagerObject::DescribeIsolation() {
     return answer<managerInterface, "DescribeIsolation">(context_.calls, getObject(), [this] {
+        // The loader may have run a moment ago, and the cycle that notices that is seconds away.
+        context_.isolating.isolation.check();
         return describe(context_.isolating.isolation.report());
     });
 }

@@ -140,6 +140,11 @@ class Isolated(MachineTest):
     def now(self):
         return self.machine.must(["date", "+@%s.%N"]).strip()
 
+    def remove(self, how):
+        names = self.machine.must("dpkg-query --show --showformat='${Package}\\n' '*genv*' | sort -u").split()
+        self.machine.must(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "--quiet",
+                           "--option=Dpkg::Use-Pty=0", how, *names])
+
 
 class Isolation(Isolated):
     def test_every_way_in_for_a_holder_and_a_stranger(self):
@@ -284,6 +289,13 @@ class Isolation(Isolated):
         [rows] = self.called("ListRefusedOpens", "a{sv}", "1", "all", "b", "true")
         return {row[2]: row[3] for row in rows if row[0] == uid}
 
+    def test_the_documented_commands_take_effect_at_once(self):
+        for mode in ("none", "user", "watch"):
+            self.machine.write(SETTINGS_FILE, f"[Isolation]\nIsolation={mode}\n")
+            done = self.machine.run(f"systemctl restart {LOADER} && systemctl reload genvd && genvctl isolation status")
+            self.assertEqual(done.status, 0, done)
+            self.assertEqual(self.described()["mode"], mode)
+
     def test_an_administrator_suspends_it_until_it_is_resumed(self):
         self.called("SuspendIsolation", "b", "true")
         self.assert_in_force("none")
@@ -339,11 +351,6 @@ class Isolation(Isolated):
         self.assertEqual(self.machine.must(["systemctl", "--failed", "--no-legend"]), "")
         MachineTest.setUp(self)  # installs them again
         self.machine.must(["systemctl", "restart", "genvd"])
-
-    def remove(self, how):
-        names = self.machine.must("dpkg-query --show --showformat='${Package}\\n' '*genv*' | sort -u").split()
-        self.machine.must(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "--quiet",
-                           "--option=Dpkg::Use-Pty=0", how, *names])
 
     def test_a_start_without_a_bpf_file_system_is_loud(self):
         self.machine.write("/etc/systemd/system/no-bpf.service", NO_BPF)
