@@ -3,13 +3,30 @@
 
 #include "client/libgenv/option_values.hpp"
 
+#include <poll.h>
+
 #include <algorithm>
+#include <chrono>
 #include <exception>
 
 namespace genv {
 
 namespace contract = dbus::contract;
 using client::ReplyTimeout;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds betweenBuses = 100ms;
+
+bool isLossOfBus(const ServiceUnavailable& error) {
+    return error.name() == "System.Error.ECONNRESET" || error.name() == "System.Error.ENOTCONN" ||
+           error.name() == "org.freedesktop.DBus.Error.Disconnected";
+}
+
+} // namespace
 
 client::Properties client::allProperties(sdbus::IProxy& proxy, const char* interface) {
     sdbus::MethodCall call =
@@ -97,24 +114,50 @@ Client::Implementation::Manager& Client::Implementation::manager() {
     return *manager_;
 }
 
+// A request outlasts the bus. A subscription ends with it, and so does a bus on another machine.
 bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingCall::Send& send,
                                   std::optional<std::chrono::seconds> timeout) {
     using client::WaitingCall;
+    const auto deadline = timeout ? WaitingCall::Deadline(Clock::now() + *timeout) : std::nullopt;
+    auto begins = WaitingCall::Begins::First;
+    for (;;) {
+        try {
+            return waitOnBus(waiting, send, deadline, begins);
+        } catch (const ServiceUnavailable& error) {
+            const client::BusAddress& address = connection_ ? connection_->address() : address_;
+            const bool mayConnectAgain = !listensApart() && !address;
+            if (!isLossOfBus(error) || begins == WaitingCall::Begins::First || !mayConnectAgain)
+                throw;
+        }
+        if (!awaitBus(waiting, deadline))
+            return false;
+    }
+}
+
+// Waits until the call was answered or the bus has ended. `begins` becomes Again once the service
+// may have the call.
+bool Client::Implementation::waitOnBus(const Waiting& waiting,
+                                       const client::WaitingCall::Send& send,
+                                       client::WaitingCall::Deadline deadline,
+                                       client::WaitingCall::Begins& begins) {
+    using client::WaitingCall;
     // Disconnecting cancels a wait. A subscription that must not lose a signal keeps its
     // connection.
-    const bool apart = events_ != nullptr || repeatedEnforcement_ != nullptr;
+    const bool apart = listensApart();
     const auto uses = apart ? WaitingCall::Uses::OwnConnection : WaitingCall::Uses::SameConnection;
     bool answered = false;
     bool isPending = false;
     std::exception_ptr failure;
     {
-        WaitingCall call(connection(), waiting, uses, timeout);
+        WaitingCall call(connection(), waiting, uses, deadline, begins);
         try {
             answered = call.run(send);
         } catch (...) {
             failure = std::current_exception();
         }
         isPending = call.isPending();
+        if (call.hasCalled())
+            begins = WaitingCall::Begins::Again;
     }
     if (isPending && !apart)
         disconnect();
@@ -127,6 +170,26 @@ bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingC
             managerObject().callMethod("Ping").onInterface("org.freedesktop.DBus.Peer");
         });
     return answered;
+}
+
+// Connects to the bus as soon as there is one again. Returns false if the wait was cancelled.
+bool Client::Implementation::awaitBus(const Waiting& waiting,
+                                      client::WaitingCall::Deadline deadline) {
+    if (connection_)
+        disconnect();
+    for (;;) {
+        pollfd stop{waiting.values().stopDescriptor, POLLIN, 0};
+        if (::poll(&stop, 1, static_cast<int>(betweenBuses.count())) > 0)
+            return false;
+        try {
+            reconnect();
+            return true;
+        } catch (const ServiceUnavailable&) {
+            connection_.reset();
+        }
+        if (deadline && Clock::now() >= *deadline)
+            throw Error(contract::error::timeout, "the system bus does not run");
+    }
 }
 
 void Client::Implementation::disconnect() {

@@ -99,6 +99,12 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     };
 
     Manager& manager();
+    bool waitOnBus(const Waiting& waiting, const client::WaitingCall::Send& send,
+                   client::WaitingCall::Deadline deadline, client::WaitingCall::Begins& begins);
+    bool awaitBus(const Waiting& waiting, client::WaitingCall::Deadline deadline);
+    [[nodiscard]] bool listensApart() const {
+        return events_ != nullptr || repeatedEnforcement_ != nullptr;
+    }
     void disconnect();
     void reconnect();
 

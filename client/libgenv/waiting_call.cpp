@@ -18,8 +18,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // A call that makes the service crash each time is given up after so many attempts, each shorter
-// than this.
-constexpr int maxShortAttempts = 5;
+// than this. Before that, the unit's own limit (StartLimitBurst=) stops the service, for which the
+// call then waits.
+constexpr int maxShortAttempts = 41;
 constexpr auto shortAttempt = 5s;
 // A call that is answered sooner has not waited, and `changed` is not called.
 constexpr auto atOnce = 200ms;
@@ -31,11 +32,10 @@ bool wasInterrupted(const ServiceUnavailable& error) {
 
 } // namespace
 
-WaitingCall::WaitingCall(Connection& listening, Waiting waiting, Uses uses,
-                         std::optional<std::chrono::seconds> timeout)
-    : listening_(listening), waiting_(std::move(waiting)), uses_(uses),
-      deadline_(timeout ? std::optional(Clock::now() + *timeout) : std::nullopt),
-      followedBefore_(listening.isFollowing()) {
+WaitingCall::WaitingCall(Connection& listening, Waiting waiting, Uses uses, Deadline deadline,
+                         Begins begins)
+    : listening_(listening), waiting_(std::move(waiting)), uses_(uses), deadline_(deadline),
+      followedBefore_(listening.isFollowing()), hasCalled_(begins == Begins::Again) {
     const auto note = [this](sdbus::Message&) { hasChanged_ = true; };
     listening_.call(ReplyTimeout::Usual, [&] {
         changes_ = std::make_unique<ServiceSignals>(listening_,
@@ -51,6 +51,8 @@ WaitingCall::WaitingCall(Connection& listening, Waiting waiting, Uses uses,
                     contract::devicePathPrefix + "'",
                 note);
     });
+    if (hasCalled_)
+        listening_.follow(changes_->service());
 }
 
 WaitingCall::~WaitingCall() {
@@ -65,8 +67,10 @@ void WaitingCall::onService() {
 }
 
 bool WaitingCall::run(const Send& send) {
-    bool interrupted = false;
+    bool interrupted = hasCalled_;
     int shortAttempts = 0;
+    if (interrupted && !awaitService())
+        return false;
     for (;;) {
         const auto began = Clock::now();
         try {

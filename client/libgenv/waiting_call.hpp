@@ -2,7 +2,8 @@
 // A call that waits in the service's queue. It uses the client's connection, which meanwhile also
 // receives the signals. Disconnecting is how a wait is cancelled. A restarted service keeps the
 // queue position of clients that call again. A service that was stopped stays stopped: the call
-// waits until an administrator starts it.
+// waits until an administrator starts it. If the bus itself ends, so does this object; the client
+// connects again and makes another one.
 #pragma once
 
 #include "client/libgenv/connection.hpp"
@@ -27,10 +28,15 @@ class WaitingCall {
     /// the client's signals.
     enum class Uses { SameConnection, OwnConnection };
 
-    /// The client's connection must outlive this object. Without a `timeout`, the call waits for a
-    /// stopped service without limit. Throws Error.
-    WaitingCall(Connection& listening, Waiting waiting, Uses uses,
-                std::optional<std::chrono::seconds> timeout);
+    /// Whether the service may have had the call already, over a connection that was lost.
+    enum class Begins { First, Again };
+
+    using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+    /// The client's connection must outlive this object. Without a deadline, the call waits for a
+    /// stopped service without limit. A call that is made again starts no service. Throws Error.
+    WaitingCall(Connection& listening, Waiting waiting, Uses uses, Deadline deadline,
+                Begins begins = Begins::First);
     WaitingCall(const WaitingCall&) = delete;
     WaitingCall& operator=(const WaitingCall&) = delete;
     ~WaitingCall();
@@ -42,6 +48,8 @@ class WaitingCall {
     /// Whether the service still has the call, because the wait was cancelled or something else
     /// failed. Only closing the connection ends it.
     [[nodiscard]] bool isPending() const noexcept { return isPending_; }
+    /// Whether the call was sent at least once.
+    [[nodiscard]] bool hasCalled() const noexcept { return hasCalled_; }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -54,9 +62,9 @@ class WaitingCall {
     Connection& listening_;
     const Waiting waiting_;
     const Uses uses_;
-    const std::optional<Clock::time_point> deadline_;
+    const Deadline deadline_;
     const bool followedBefore_;
-    bool hasCalled_ = false;
+    bool hasCalled_;
     bool isPending_ = false;
     bool hasChanged_ = true;
     std::unique_ptr<ServiceSignals> changes_;

@@ -21,8 +21,9 @@ from genv.service import Options, change, gone
 #: A time span: seconds, or a timedelta.
 Span = Union[int, float, timedelta]
 
-# A call that makes the service crash each time is given up after so many attempts, each shorter than this.
-_MAX_SHORT_ATTEMPTS = 5
+# A call that makes the service crash each time is given up after so many attempts, each shorter than this. Before that,
+# the limit of genvd.service (StartLimitBurst=) stops the service, for which the call then waits.
+_MAX_SHORT_ATTEMPTS = 41
 _SHORT_ATTEMPT = 5.0
 _BETWEEN_BUSES = 0.1
 
