@@ -98,8 +98,8 @@ class Gate:
         """Does what a boot does with Isolation=MODE and further settings of that section in genvd.conf."""
         os.makedirs(os.path.dirname(self.configuration), exist_ok=True)
         with open(self.configuration, "w", encoding="ascii") as file:
-            file.write("\n".join(["[Isolation]", f"Isolation={mode}", *settings,
-                                  "[Enforcement]", "Interval=1s", "EnvDevices=yes", ""]))
+            file.write("\n".join(["[Enforcement]", "Interval=1s", "EnvDevices=yes",
+                                  "[Isolation]", f"Isolation={mode}", *settings, ""]))
         self.load()
 
     def load(self, *arguments):

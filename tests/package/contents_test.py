@@ -237,7 +237,8 @@ class Contents(unittest.TestCase):
         units = sorted(self.units.glob("*.service")) + sorted(self.units.glob("*.socket"))
         self.assertGreaterEqual(len(units), 2)
         for unit in units + [self.root / "usr/lib/systemd/user/genv-notify.service"]:
-            for program in re.findall(r"^ExecStart=[-+!@:]*(\S+)", unit.read_text(encoding="utf-8"), re.M):
+            # A program without a path is systemd's own.
+            for program in re.findall(r"^ExecStart=[-+!@:]*(/\S+)", unit.read_text(encoding="utf-8"), re.M):
                 self.assertTrue((self.root / program[1:]).exists(), f"{unit.name}: {program}")
         self.verify("--system", self.units, [unit.name for unit in units])
         self.verify("--user", "usr/lib/systemd/user", ["genv-notify.service"])

@@ -13,6 +13,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
 
 namespace genv::ctl {
 
@@ -47,33 +50,19 @@ std::string readAll(int descriptor) {
     }
 }
 
-} // namespace
-
-std::string serviceProgram() {
-    const char* path = std::getenv("GENVD");
-    return path != nullptr && *path != '\0' ? path : GENV_SERVICE_PATH;
-}
-
-FileCheck checkWithService(std::string_view file, bool collect,
-                           const std::vector<std::string>& used) {
-    std::vector<std::string> words{serviceProgram(), "--check",
-                                   (file.starts_with('-') ? "./" : "") + std::string(file)};
-    for (const std::string& use : used) {
-        words.emplace_back("--used");
-        words.push_back(use);
-    }
-    const std::string program = words.front();
-    std::vector<char*> arguments;
-    for (std::string& word : words)
-        arguments.push_back(word.data());
-    arguments.push_back(nullptr);
+// Runs a program of the service.
+FileCheck run(std::string program, std::vector<std::string> arguments, bool collect) {
+    std::vector<char*> words{program.data()};
+    for (std::string& argument : arguments)
+        words.push_back(argument.data());
+    words.push_back(nullptr);
     std::array<int, 2> answer{-1, -1};
     Actions actions;
     if (collect && pipe2(answer.data(), O_CLOEXEC) == 0)
         posix_spawn_file_actions_adddup2(actions.get(), answer[1], STDERR_FILENO);
     pid_t process = -1;
     const int error =
-        posix_spawn(&process, program.c_str(), actions.get(), nullptr, arguments.data(), environ);
+        posix_spawn(&process, program.c_str(), actions.get(), nullptr, words.data(), environ);
     if (answer[1] >= 0)
         close(answer[1]);
     FileCheck check;
@@ -88,6 +77,33 @@ FileCheck checkWithService(std::string_view file, bool collect,
     while (waitpid(process, &check.status, 0) < 0 && errno == EINTR) {
     }
     return check;
+}
+
+} // namespace
+
+std::string serviceProgram() {
+    const char* path = std::getenv("GENVD");
+    return path != nullptr && *path != '\0' ? path : GENV_SERVICE_PATH;
+}
+
+FileCheck checkWithService(std::string_view file, bool collect,
+                           const std::vector<std::string>& used) {
+    std::vector<std::string> arguments{"--check",
+                                       (file.starts_with('-') ? "./" : "") + std::string(file)};
+    for (const std::string& use : used) {
+        arguments.emplace_back("--used");
+        arguments.push_back(use);
+    }
+    return run(serviceProgram(), std::move(arguments), collect);
+}
+
+std::string obstacleToIsolation() {
+    const std::string program =
+        std::filesystem::path(serviceProgram()).replace_filename("genv-isolation");
+    if (access(program.c_str(), X_OK) != 0)
+        return "";
+    const FileCheck check = run(program, {"--check"}, true);
+    return check.status == 0 ? "" : check.errors.substr(0, check.errors.find('\n'));
 }
 
 } // namespace genv::ctl

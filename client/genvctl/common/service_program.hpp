@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs the service's own program to check configuration files.
+// Runs programs of the service to check configuration files and the machine.
 #pragma once
 
 #include <string>
@@ -23,5 +23,9 @@ struct FileCheck {
 /// limit_preview.hpp), with the limits, and prints who exceeds one on standard output.
 FileCheck checkWithService(std::string_view file, bool collect,
                            const std::vector<std::string>& used = {});
+
+/// Returns why this machine cannot isolate GPUs, according to genv-isolation; empty if it can, as
+/// far as this user can see, or if the program is not there. Throws Failure.
+std::string obstacleToIsolation();
 
 } // namespace genv::ctl

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Checks whether the mode configured by Isolation= in genvd.conf is in force.
+#include "client/genvctl/common/service_program.hpp"
 #include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/doctor/checks.hpp"
+#include "client/genvctl/doctor/login_requirements.hpp"
 #include "client/genvctl/doctor/units.hpp"
 #include "client/genvctl/reports/isolation.hpp"
 #include "core/user_database.hpp"
@@ -120,10 +122,30 @@ std::string exemptions(const Ranges& exempt) {
     return fmt::format("Exempt: {}.", fmt::join(texts, ", "));
 }
 
+// The administrator asks before the first configuration.
+Finding ofMachine() {
+    const std::string obstacle = obstacleToIsolation();
+    if (obstacle.empty())
+        return {Ok, "not configured: every user can open every GPU", ""};
+    return {Warning,
+            fmt::format("not configured, and it cannot work on this machine: {}", obstacle),
+            "isolation.md says what isolation needs."};
+}
+
+Finding ofFailedLoader(const Unit& loader, const std::vector<RequiringUnit>& requiring) {
+    const std::string stopped = stoppedClause(requiring);
+    return {Problem,
+            fmt::format("genv-isolation.service has failed: {}{}{}", loader.why,
+                        stopped.empty() ? "" : "; ", stopped),
+            fmt::format("As root: \"journalctl -u genv-isolation\" says why; then systemctl "
+                        "restart genv-isolation{}",
+                        stopped.empty() ? "" : " && systemctl start multi-user.target")};
+}
+
 Finding ofState(const Described& described) {
     const IsolationState& state = described.state;
     if (state.wanted == none)
-        return {Ok, "not configured: every user can open every GPU", ""};
+        return ofMachine();
     if (state.suspended)
         return {Warning, isolationSentence(state), "As root: genvctl isolation on"};
     if (const IsolationTrouble trouble = isolationTrouble(state); !trouble.what.empty())
@@ -146,10 +168,13 @@ Finding ofState(const Described& described) {
 
 Finding checkIsolation(const Places& /*places*/) {
     const SystemBus bus;
-    if (const auto loader = unitAt(bus, loaderPath); loader && loader->active == "failed")
-        return {Problem, "genv-isolation.service has failed: " + loader->why,
-                "As root: \"journalctl -u genv-isolation\" says why; then systemctl restart "
-                "genv-isolation"};
+    if (const auto loader = unitAt(bus, loaderPath)) {
+        const auto requiring = unitsThatRequireIsolation(bus);
+        if (loader->active == "failed")
+            return ofFailedLoader(*loader, requiring);
+        if (auto found = judgeRequirements(requiring))
+            return *std::move(found);
+    }
     if (!bus.hasOwner(dbus::contract::busName))
         return {Ok, "genvd is not running", ""};
     try {

@@ -38,7 +38,7 @@ def _property(connection: Connection, interface: str, name: str) -> Any:
         return None
 
 
-def _reason(result: str, code: int, status: int, status_text: str, restarts: int) -> str:
+def reason_of(result: str, code: int, status: int, status_text: str, restarts: int) -> str:
     """Returns the reason for the failure of a service, as libgenv does. A service that exits by itself can state the
     reason in its status text. That of a crashed service describes the time before."""
     if code == os.CLD_EXITED and status != 0 and status_text:
@@ -61,7 +61,7 @@ def _require_not_failed(connection: Connection, *, only_configuration: bool = Fa
     )
     if only_configuration and status != _EXIT_CONFIGURATION:
         return
-    why = _reason(result or "", code or 0, status or 0, status_text or "", restarts or 0)
+    why = reason_of(result or "", code or 0, status or 0, status_text or "", restarts or 0)
     raise ServiceUnavailable(f"genvd.service has failed: {why}", contract.SPAWN_FAILED)
 
 

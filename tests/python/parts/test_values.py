@@ -9,7 +9,7 @@ import struct
 import pytest
 
 import genv
-from genv import address, connection, contract, errors, memory, project, service, waiting, wire
+from genv import address, connection, contract, errors, memory, project, service, starting, waiting, wire
 
 
 class TestMemory:
@@ -241,3 +241,19 @@ class TestMessages:
             os.set_blocking(reading, False)
             assert os.read(reading, 1) == b""
         os.close(reading)
+
+
+class TestFailureOfTheService:
+    SERVING = "Serving 2 devices"
+
+    @pytest.mark.parametrize("result, code, status, text, restarts, reason", [
+        ("exit-code", os.CLD_EXITED, 78, "genvd.conf:3: unknown setting", 0, "genvd.conf:3: unknown setting"),
+        ("exit-code", os.CLD_EXITED, 1, "", 0, "exit-code, status 1"),
+        ("signal", os.CLD_KILLED, 9, SERVING, 1, "killed by SIGKILL, after 1 restart"),
+        ("core-dump", os.CLD_DUMPED, 11, SERVING, 19, "killed by SIGSEGV, after 19 restarts"),
+        ("watchdog", os.CLD_DUMPED, 6, SERVING, 0, "killed by SIGABRT because it hung"),
+        ("signal", os.CLD_KILLED, 200, SERVING, 0, "killed by signal 200"),
+        ("start-limit-hit", os.CLD_EXITED, 0, SERVING, 0, "start-limit-hit, status 0"),
+    ])
+    def test_a_status_text_is_the_reason_only_of_an_exit(self, result, code, status, text, restarts, reason):
+        assert starting.reason_of(result, code, status, text, restarts) == reason
