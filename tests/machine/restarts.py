@@ -120,6 +120,42 @@ class Broken(MachineTest):
         self.ok(self.asked("genvctl devices"))
 
 
+class Crashing(MachineTest):
+    """A service that crashes until systemd gives up. A small limit of starts stands for the unit's."""
+
+    UNIT = "/etc/systemd/system/genvd.service.d/crashing.conf"
+
+    def setUp(self):
+        super().setUp()
+        scenario.machine.write(self.UNIT, "[Unit]\nStartLimitBurst=3\n[Service]\nRestartSec=100ms\n")
+        self.addCleanup(self.start_again)
+        scenario.machine.must("systemctl daemon-reload && systemctl restart genvd")
+
+    def start_again(self):
+        scenario.machine.must(f"rm {self.UNIT} && systemctl daemon-reload && systemctl reset-failed genvd && "
+                              "systemctl restart genvd")
+
+    def test_everybody_reads_the_signal_and_a_wait_goes_on(self):
+        machine = scenario.machine
+        holder, waiter = self.hold("alice", "--gpus 4"), self.background("bob", "genvctl run --gpus 1 --wait -- echo mine")
+        await_that("bob in the queue", lambda: self.queue() == ["bob"])
+
+        def has_failed():
+            machine.run(["systemctl", "kill", "--signal=SEGV", "--kill-whom=main", "genvd"])
+            return machine.unit("ActiveState") == "failed"
+        await_that("the start limit", has_failed)
+        carol = machine.as_user("carol", "genvctl devices")
+        self.refused(carol, 6, "genvd.service has failed: killed by SIG")
+        for output in (carol.err, machine.as_user("carol", f"python3 -c '{Broken.PYTHON}'").err,
+                       machine.run(["genvctl", "doctor", "service"]).out):
+            self.assertRegex(" ".join(output.split()), r"killed by SIG(SEGV|ABRT), after \d restarts?")
+            self.assertNotIn("Serving", output)
+        machine.must("systemctl reset-failed genvd && systemctl start genvd")
+        await_that("bob in the queue again", lambda: self.queue() == ["bob"])
+        holder.finish()
+        self.assertEqual(waiter.finish()[:2], (0, "mine\n"))
+
+
 class Kept(Held):
     def test_systemctl_restart(self):
         scenario.machine.must(["systemctl", "restart", "genvd"])
@@ -226,12 +262,15 @@ class Bus(MachineTest):
         self.assertEqual(holder.finish()[0], 0)
 
     def test_the_service_comes_back_with_the_bus(self):
-        """All processes on the bus end with it, but users keep their devices."""
+        """All processes on the bus end with it, but users keep their devices and their places in the queue."""
         machine = scenario.machine
         keeper = Background(self, "echo $$; exec cat")
         pid = int(keeper.line())
         machine.must(["busctl", "call", "dev.genv.Manager", "/dev/genv/Manager", "dev.genv.Manager", "Activate", "a{sv}", "3",
                       "pid", "u", str(pid), "gpus", "u", "1", "id", "s", "kept"])
+        waiter = Background(self, ["setpriv", "--reuid=bob", "--regid=bob", "--init-groups", "genvctl", "run", "--gpus", "4",
+                                   "--wait", "--", "echo", "mine"])
+        await_that("bob in the queue", lambda: self.queue() == ["bob"])
         before = machine.unit("MainPID")
         bus = "dbus-broker" if machine.must(["systemctl", "show", "--property=Id", "dbus.service"]) == "Id=dbus-broker.service\n" \
             else "dbus"
@@ -241,7 +280,9 @@ class Bus(MachineTest):
         await_that("another process of the service", lambda: machine.unit("MainPID") not in ("0", before))
         await_that("its answer", lambda: machine.run(["genvctl", "devices"]).status == 0)
         self.assertEqual(self.held(), ["kept"])
+        await_that("bob in the queue again", lambda: self.queue() == ["bob"])
         keeper.finish()
+        self.assertEqual(waiter.finish()[:2], (0, "mine\n"))
         await_that("the environment's end", lambda: self.held() == [])
 
 

@@ -114,6 +114,12 @@ class World:
         self.stop(how)
         self.start()
 
+    def restart_bus(self):
+        """Restarts the bus, and the service with it."""
+        subprocess.run([os.path.join(BUS_FOLDER, "control"), "restart-bus"], check=True)
+        self.service.wait(DEADLINE_SECONDS)
+        self.start()
+
     def program(self, user, code, **variables):
         program = Program(user, code, **variables)
         self.programs.append(program)

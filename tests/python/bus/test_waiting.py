@@ -98,6 +98,18 @@ class TestWaiting:
         assert (bob.line(), carol.line()) == ("[0] 0", "[1] 1")
 
     @BOTH
+    def test_the_wait_survives_a_restart_of_the_bus(self, world, code):
+        alice = world.hold("alice")
+        bob = world.program("bob", code)
+        await_queue(world, ["bobs"])
+        carol = world.program("carol", code.replace("bobs", "carols"))
+        await_queue(world, ["bobs", "carols"])
+        world.restart_bus()
+        await_queue(world, ["bobs", "carols"])
+        alice.expect_success()
+        assert (bob.line(), carol.line()) == ("[0] 0", "[1] 1")
+
+    @BOTH
     def test_a_stopped_service_stays_stopped(self, world, code):
         alice = world.hold("alice")
         started = os.path.join(BUS_FOLDER, "started-by-the-bus")
