@@ -2,6 +2,7 @@
 #include "core/evictor.hpp"
 
 #include "core/membership.hpp"
+#include "core/sentences.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -35,8 +36,8 @@ void Evictor::begin() {
             if (observation)
                 carryOut(batch, *observation);
             else
-                log_.warning("the processes on {} detached devices could not be ended: {}",
-                             batch.size(), failure);
+                log_.warning("the processes on {} could not be ended: {}",
+                             counted(batch.size(), "detached device"), failure);
         });
 }
 

@@ -54,6 +54,12 @@ To toDevices(const std::vector<DeviceIndex>& devices) {
 
 } // namespace
 
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+    if (count == 1)
+        return fmt::format("1 {}", one);
+    return many.empty() ? fmt::format("{} {}s", count, one) : fmt::format("{} {}", count, many);
+}
+
 std::string nameGpus(const std::vector<DeviceIndex>& devices) {
     return fmt::format("GPU{} {}", devices.size() == 1 ? "" : "s", fmt::join(devices, ","));
 }

@@ -10,6 +10,7 @@
 #include "core/time.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ namespace genv::core {
 // `reason` is a text of core::Reason. `actor` is the name of the user who made the request, or
 // empty. Devices and processes are ascending, with at least one element unless noted otherwise.
 
+/// Formats a number of things: "1 device", "2 devices". `many` is for plurals without a mere "s".
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many = {});
 /// Formats devices: "GPU 1", "GPUs 0,1".
 std::string nameGpus(const std::vector<DeviceIndex>& devices);
 /// The names of processes by PID, as the processes chose them; empty if not known.

@@ -58,7 +58,7 @@ std::string describe(TerminationOutcome outcome, Pid pid) {
     case TerminationOutcome::Gone:
         return fmt::format("[DEBUG] Process {} already terminated", pid);
     case TerminationOutcome::Changed:
-        return fmt::format("[DEBUG] Process {} does not use its GPU(s) any more", pid);
+        return fmt::format("[DEBUG] Process {} does not use its GPUs any more", pid);
     case TerminationOutcome::Protected:
         return fmt::format("[DEBUG] Process {} serves others and is left alone", pid);
     case TerminationOutcome::Unknown:

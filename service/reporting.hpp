@@ -4,6 +4,7 @@
 
 #include "service/journal/event_log.hpp"
 #include "service/journal/logger.hpp"
+#include "service/journal/named_lines.hpp"
 #include "service/journal/record_queue.hpp"
 #include "service/journal/refusal_log.hpp"
 #include "service/machine.hpp"
@@ -19,7 +20,7 @@ namespace genv::service {
 struct Reporting {
     /// The files are below `runtime`. All arguments must outlive this object.
     Reporting(Machine& machine, Sharing& sharing, GlibLoop& loop, Logger& log,
-              const std::filesystem::path& runtime);
+              journal::NamedLines& lines, const std::filesystem::path& runtime);
 
     /// Reports the result of the recovery.
     void recovered(const core::RecoveryReport& report);

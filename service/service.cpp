@@ -3,8 +3,10 @@
 
 #include "core/error.hpp"
 #include "core/over_limits.hpp"
+#include "core/sentences.hpp"
 #include "dbus/contract/names.hpp"
 #include "service/former_service.hpp"
+#include "service/journal/subjects.hpp"
 #include "service/settings/settings_file.hpp"
 #include "service/settings/settings_keys.hpp"
 #include "service/slurm/slurm_socket.hpp"
@@ -41,13 +43,15 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
     machine_ = std::make_unique<Machine>(
         loop_, log, std::move(gpus), std::move(procProgram),
         std::make_unique<SlurmSocket>(SlurmSocketSettings{directories.slurmSocket}, loop_));
-    sharing_ =
-        std::make_unique<Sharing>(*machine_, loop_, log_, directories.runtime, settings_, gates_);
+    lines_ = std::make_unique<journal::NamedLines>(machine_->users, log, log.takesFields());
+    sharing_ = std::make_unique<Sharing>(*machine_, loop_, *lines_, directories.runtime, settings_,
+                                         gates_);
     machine_->observer.setUnifiedMemory(settings_.unifiedMemory);
-    policing_ = std::make_unique<Policing>(*machine_, *sharing_, loop_, log_, settings_);
+    policing_ = std::make_unique<Policing>(*machine_, *sharing_, loop_, *lines_, settings_);
     slurmDevices_ =
         std::make_unique<SlurmDeviceFile>(directories.runtime, *machine_->slurm, loop_, log_);
-    reporting_ = std::make_unique<Reporting>(*machine_, *sharing_, loop_, log, directories.runtime);
+    reporting_ =
+        std::make_unique<Reporting>(*machine_, *sharing_, loop_, log, *lines_, directories.runtime);
     awaitFormerService(*calls_->connection, log_, formerServiceTimeout);
     recover();
     objects_ = std::make_unique<BusObjects>(*calls_, reporting_->refusals, context(),
@@ -55,10 +59,10 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
     subscribe();
     retries_ = std::make_unique<WriteRetries>(sharing_->ledger, sharing_->store,
                                               reporting_->shellFiles, loop_, log_);
-    identities_ = std::make_unique<IdentityUpdates>(gates_, log_, &GlibLoop::post);
+    identities_ = std::make_unique<IdentityUpdates>(gates_, *lines_, &GlibLoop::post);
     const std::set<core::Uid> people = gates_.people();
     identities_->setPeople(people);
-    dynamicUsers_ = std::make_unique<DynamicUsers>(machine_->clock, log_, people,
+    dynamicUsers_ = std::make_unique<DynamicUsers>(machine_->clock, *lines_, people,
                                                    [this](const std::set<core::Uid>& found) {
                                                        identities_->setPeople(found);
                                                        identities_->check(settings_.isolation);
@@ -152,7 +156,7 @@ dbus::Context Service::context() {
             {sharing_->isolation, sharing_->refusedOpens},
             {calls_->callers, calls_->gate, reporting_->refusals, calls_->listCalls,
              calls_->startingCalls, calls_->waitingCalls, calls_->isEnding},
-            {machine_->clock, loop_, log_},
+            {machine_->clock, loop_, *lines_},
             {[this]() -> const core::Settings& { return settings_; },
              [this](const core::Actor& actor, std::function<void()> done) {
                  reload(actor, std::move(done));
@@ -228,18 +232,18 @@ void Service::becomeReady() {
         return;
     }
     const std::size_t devices = sharing_->ledger.devices().byIndex().size();
-    log_.info("genvd {} serves {} devices and {} environments", GENV_VERSION, devices,
-              sharing_->ledger.environments().size());
-    systemManager_.ready(fmt::format("Serving {} devices", devices));
+    log_.info("genvd {} serves {} and {}", GENV_VERSION, core::counted(devices, "device"),
+              core::counted(sharing_->ledger.environments().size(), "environment"));
+    systemManager_.ready("Serving " + core::counted(devices, "device"));
 }
 
-core::Settings Service::readAgain() {
+core::Settings Service::readAgain(const core::Actor& actor) {
     try {
         return readSettings(configuration_);
     } catch (const core::Error& error) {
         const std::string failure =
             fmt::format("the configuration was not reloaded: {}", error.what());
-        log_.error("{}", failure);
+        lines_->error("{} ({})", failure, journal::describe(actor));
         systemManager_.status(failure);
         throw;
     }
@@ -248,7 +252,7 @@ core::Settings Service::readAgain() {
 // The settings take effect when their names are known. Limits of somebody else never apply
 // meanwhile.
 void Service::reload(const core::Actor& actor, std::function<void()> done) {
-    core::Settings next = readAgain();
+    core::Settings next = readAgain(actor);
     systemManager_.reloading();
     const core::LimitTable limits = next.limits;
     names_->resolve(limits, [this, next = std::move(next), actor,
@@ -287,8 +291,8 @@ void Service::take(core::Settings next, const core::Actor& actor) {
     core::logOverLimits({sharing_->ledger, machine_->observer, machine_->users, sharing_->idleness,
                          machine_->clock, log_},
                         before, settings_);
-    systemManager_.ready(
-        fmt::format("Serving {} devices", sharing_->ledger.devices().byIndex().size()));
+    systemManager_.ready("Serving " +
+                         core::counted(sharing_->ledger.devices().byIndex().size(), "device"));
 }
 
 void Service::warnOfGap() {

@@ -66,7 +66,7 @@ class Service {
     void becomeReady();
     void take(core::Settings next, const core::Actor& actor);
     void take(const core::ResolvedNames& names);
-    core::Settings readAgain();
+    core::Settings readAgain(const core::Actor& actor);
     void warnOfGap();
     /// Ends the service with this reason.
     void fail(const std::string& why);
@@ -83,6 +83,7 @@ class Service {
     // Each part uses parts before it. shutDown() destroys them and explains the order.
     std::unique_ptr<BusCalls> calls_;
     std::unique_ptr<Machine> machine_;
+    std::unique_ptr<journal::NamedLines> lines_;
     std::unique_ptr<Sharing> sharing_;
     std::unique_ptr<Policing> policing_;
     std::unique_ptr<SlurmDeviceFile> slurmDevices_;

@@ -3,6 +3,7 @@
 
 #include "client/notify/group_descriptions.hpp"
 #include "client/notify/notice_groups.hpp"
+#include "core/sentences.hpp"
 #include "core/text.hpp"
 #include "core/user_database.hpp"
 
@@ -72,7 +73,8 @@ Message compose(const std::string& subject, const std::vector<ReceivedNotice>& r
         isFirst = false;
     }
     if (missing > 0)
-        message.sentences.push_back(fmt::format("This happened {} more times.", missing));
+        message.sentences.push_back(
+            fmt::format("This happened {}.", core::counted(missing, "more time")));
     return message;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/gpu/nvml_gpus.hpp"
 
+#include "core/sentences.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -72,7 +74,8 @@ void NvmlGpus::startHelper() {
     hanging_.remove_if(
         [](ChildProcess& child) { return child.reap(std::chrono::milliseconds{0}).has_value(); });
     if (hanging_.size() > maxHanging)
-        throw HelperError(fmt::format("hangs in the kernel: {} processes", hanging_.size()));
+        throw HelperError(fmt::format("hangs in the kernel: {}",
+                                      core::counted(hanging_.size(), "process", "processes")));
     std::vector<std::string> arguments{fmt::format("--parent={}", ::getpid())};
     arguments.insert(arguments.end(), settings_.arguments.begin(), settings_.arguments.end());
     helper_.emplace(settings_.helper, arguments);

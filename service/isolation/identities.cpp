@@ -2,6 +2,7 @@
 #include "service/isolation/identities.hpp"
 
 #include "core/dynamic_uids.hpp"
+#include "core/sentences.hpp"
 #include "core/text.hpp"
 #include "core/user_database.hpp"
 #include "service/isolation/uid_claims.hpp"
@@ -51,7 +52,7 @@ std::string describe(const std::vector<UidRange>& ranges) {
     std::vector<std::string> texts;
     for (const UidRange& range : ranges) {
         if (texts.size() == shown) {
-            texts.push_back(fmt::format("{} more ranges", ranges.size() - shown));
+            texts.push_back(core::counted(ranges.size() - shown, "more range"));
             break;
         }
         texts.push_back(range.first == range.last ? fmt::format("{}", range.first)

@@ -23,10 +23,7 @@ using journal::kindOf;
 using journal::Record;
 using std::chrono::microseconds;
 
-std::string describe(const core::Actor& actor) {
-    return fmt::format("by uid {}{}", actor.uid,
-                       actor.login ? fmt::format(", logged in as uid {}", *actor.login) : "");
-}
+using journal::describe;
 
 std::string describe(const core::Cause& cause) {
     return fmt::format("reason {}, {}", cause.reason.text(), describe(cause.actor));
@@ -178,8 +175,9 @@ void EventLog::on(const core::AttachmentIdle& event) {
 
 void EventLog::on(const core::WaitStarted& event) {
     Record record(kindOf("wait-started"), Severity::Info,
-                  fmt::format("environment {} of uid {} waits for {} devices ({})",
-                              event.environment, event.owner, event.count, describe(event.actor)));
+                  fmt::format("environment {} of uid {} waits for {} ({})", event.environment,
+                              event.owner, core::counted(event.count, "device"),
+                              describe(event.actor)));
     addEnvironment(record, event.environment);
     record.add(field::count, std::uint64_t{event.count});
     record.add(field::since, core::toMicroseconds(event.since));
@@ -188,8 +186,9 @@ void EventLog::on(const core::WaitStarted& event) {
 
 void EventLog::on(const core::WaitGranted& event) {
     Record record(kindOf("wait-granted"), Severity::Info,
-                  fmt::format("environment {} of uid {} got {} devices after it had waited for {}",
-                              event.environment, event.owner, event.devices.size(),
+                  fmt::format("environment {} of uid {} got {} after it had waited for {}",
+                              event.environment, event.owner,
+                              core::counted(event.devices.size(), "device"),
                               describe(event.waited)));
     addEnvironment(record, event.environment);
     record.add(field::count, std::uint64_t{event.devices.size()});
@@ -200,11 +199,12 @@ void EventLog::on(const core::WaitGranted& event) {
 }
 
 void EventLog::on(const core::WaitEnded& event) {
-    Record record(kindOf("wait-ended"), Severity::Info,
-                  fmt::format("environment {} of uid {} no longer waits for {} devices, which it "
-                              "did for {} ({})",
-                              event.environment, event.owner, event.count, describe(event.waited),
-                              describe(event.cause)));
+    Record record(
+        kindOf("wait-ended"), Severity::Info,
+        fmt::format("environment {} of uid {} no longer waits for {}, which it did for {} "
+                    "({})",
+                    event.environment, event.owner, core::counted(event.count, "device"),
+                    describe(event.waited), describe(event.cause)));
     addEnvironment(record, event.environment, event.former);
     record.add(field::count, std::uint64_t{event.count});
     record.add(field::since, core::toMicroseconds(event.since));
@@ -215,9 +215,9 @@ void EventLog::on(const core::WaitEnded& event) {
 
 void EventLog::on(const core::ProcessTerminated& event) {
     Record record(kindOf("process-terminated"), Severity::Notice,
-                  fmt::format("{} of uid {}, environment {}, on devices {} was told to end ({})",
+                  fmt::format("{} of uid {}, environment {}, on {} was told to end ({})",
                               core::nameProcesses({{event.pid, event.command}}), event.owner,
-                              event.environment.value_or("none"), fmt::join(event.devices, ","),
+                              event.environment.value_or("none"), core::nameGpus(event.devices),
                               describe(event.cause)));
     record.add(field::pid, std::uint64_t{event.pid});
     record.add(field::command, event.command);
@@ -300,13 +300,13 @@ void EventLog::logHealth(const core::Device& device) {
 
 void EventLog::on(const core::AccessRefused& event) {
     const bool hasProcess = event.pid != 0; // unknown before Linux 6.1
-    Record record(kindOf("open-refused"), Severity::Notice,
-                  fmt::format("the kernel {} {} attempt{} of uid {} to open {}{}",
-                              event.isRefused ? "refused" : "would have refused", event.count,
-                              event.count == 1 ? "" : "s", event.user, describe(event.device),
-                              hasProcess
-                                  ? ", last by " + core::nameProcesses({{event.pid, event.command}})
-                                  : ""));
+    Record record(
+        kindOf("open-refused"), Severity::Notice,
+        fmt::format("the kernel {} {} of uid {} to open {}{}",
+                    event.isRefused ? "refused" : "would have refused",
+                    core::counted(event.count, "attempt"), event.user, describe(event.device),
+                    hasProcess ? ", last by " + core::nameProcesses({{event.pid, event.command}})
+                               : ""));
     journal::addDevice(record, event.device);
     record.add(field::count, event.count);
     if (hasProcess) {

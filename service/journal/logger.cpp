@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/journal/logger.hpp"
 
+#include "core/sentences.hpp"
 #include "service/journal/sender.hpp"
 
 #include <pthread.h>
@@ -96,11 +97,10 @@ void Logger::loop() {
         for (const Entry& entry : entries)
             writeOut(entry);
         if (dropped != 0)
-            writeWhole(
-                format(core::Severity::Warning,
-                       fmt::format("{} lines and records were dropped, since the log did not take "
-                                   "them",
-                                   dropped)));
+            writeWhole(format(core::Severity::Warning,
+                              fmt::format("{} dropped, since the log did not take them",
+                                          core::counted(dropped, "line or record was",
+                                                        "lines and records were"))));
         lock.lock();
     }
 }

@@ -2,6 +2,7 @@
 #include "service/journal/record.hpp"
 
 #include "core/text.hpp"
+#include "service/journal/naming.hpp"
 
 namespace genv::service::journal {
 
@@ -35,16 +36,7 @@ Record::Record(const Kind& kind, core::Severity severity, std::string line)
                                       {field::event, std::string(kind.name)}} {}
 
 void Record::nameUser(std::uint32_t uid, std::string_view name) {
-    const std::string number = fmt::format("uid {}", uid);
-    const std::string both = fmt::format("{} ({})", core::escaped(name), uid);
-    std::size_t at = line_.find(number);
-    while (at != std::string::npos) {
-        const std::size_t end = at + number.size();
-        const bool isWhole = line_.find_first_of("0123456789", end) != end;
-        if (isWhole)
-            line_.replace(at, number.size(), both);
-        at = line_.find(number, at + (isWhole ? both.size() : number.size()));
-    }
+    journal::nameUser(line_, uid, name);
 }
 
 Record& Record::add(std::string_view field, std::string_view value) {

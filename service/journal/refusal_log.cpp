@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/journal/refusal_log.hpp"
 
+#include "core/sentences.hpp"
 #include "service/journal/subjects.hpp"
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
 namespace genv::service::journal {
@@ -43,6 +45,22 @@ bool isAnswer(const policy::MethodRow& method, core::ErrorCode code) {
     }
 }
 
+// Returns whether the service itself logs the error, with its caller.
+bool isLoggedAnyway(const dbus::Refusal& refusal) {
+    return refusal.method.member == std::string_view("Reload") &&
+           refusal.code == core::ErrorCode::InvalidArgs;
+}
+
+// Returns the users whom the log may name in a line about them.
+std::set<core::Uid> peopleOf(const std::optional<core::Actor>& caller) {
+    std::set<core::Uid> people;
+    if (caller)
+        people.insert(caller->uid);
+    if (caller && caller->login)
+        people.insert(*caller->login);
+    return people;
+}
+
 std::string sender(const dbus::Refusal& refusal) {
     if (!refusal.caller)
         return refusal.connection;
@@ -65,7 +83,8 @@ RefusalLog::~RefusalLog() {
 }
 
 void RefusalLog::refused(const dbus::Refusal& refusal) {
-    if (isAnswer(refusal.method, refusal.code) || isOneTooMany(refusal.caller))
+    if (isAnswer(refusal.method, refusal.code) || isLoggedAnyway(refusal) ||
+        isOneTooMany(refusal.caller))
         return;
     if (refusal.code == core::ErrorCode::InteractiveAuthorizationRequired) {
         hold(refusal);
@@ -77,7 +96,8 @@ void RefusalLog::refused(const dbus::Refusal& refusal) {
     }
     const bool serious =
         refusal.code == core::ErrorCode::Internal || refusal.code == core::ErrorCode::StorageFailed;
-    log_.write(serious ? core::Severity::Error : core::Severity::Notice, lineOf(refusal));
+    log_.write(serious ? core::Severity::Error : core::Severity::Notice, lineOf(refusal),
+               peopleOf(refusal.caller));
 }
 
 void RefusalLog::hold(const dbus::Refusal& refusal) {
@@ -135,8 +155,10 @@ bool RefusalLog::isOneTooMany(const std::optional<core::Actor>& caller) {
 void RefusalLog::endWindow() {
     for (const auto& [caller, count] : std::exchange(counts_, {})) {
         if (count > maxPerWindow)
-            log_.notice("{} more calls of {} were refused and are not listed", count - maxPerWindow,
-                        caller ? fmt::format("uid {}", *caller) : "others that read");
+            log_.notice("{} of {} {} refused and not listed",
+                        core::counted(count - maxPerWindow, "more call"),
+                        caller ? fmt::format("uid {}", *caller) : "others that read",
+                        count - maxPerWindow == 1 ? "was" : "were");
     }
     timer_.reset();
 }

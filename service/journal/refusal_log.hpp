@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Logs refused calls: missing permissions as journal records, other errors as lines of the log. An
-// error that merely answers the call, such as that a process is in no environment, is not logged.
+// error that merely answers the call, such as that a process is in no environment, is not logged,
+// and neither is a configuration that was not reloaded: the service itself logs why.
 // The number of entries that one user causes per minute is limited, and the log reports how many
 // were omitted. If authentication would allow a call, clients repeat it with interaction allowed.
 // In this case, only the result of the repeated call is logged, or the refusal if the client does
@@ -10,6 +11,7 @@
 #include "core/ledger.hpp"
 #include "core/ports/scheduler.hpp"
 #include "dbus/refusals.hpp"
+#include "service/journal/named_lines.hpp"
 #include "service/journal/record_queue.hpp"
 
 #include <chrono>
@@ -31,7 +33,7 @@ class RefusalLog : public dbus::Refusals {
     static constexpr std::chrono::seconds retryTime{5};
 
     /// All arguments must outlive this object.
-    RefusalLog(const core::Ledger& ledger, core::Scheduler& scheduler, core::Log& log,
+    RefusalLog(const core::Ledger& ledger, core::Scheduler& scheduler, NamedLines& log,
                RecordQueue& records)
         : ledger_(ledger), scheduler_(scheduler), log_(log), records_(records) {}
     /// Writes the refusals on hold, and reports how many were omitted.
@@ -59,7 +61,7 @@ class RefusalLog : public dbus::Refusals {
 
     const core::Ledger& ledger_;
     core::Scheduler& scheduler_;
-    core::Log& log_;
+    NamedLines& log_;
     RecordQueue& records_;
     std::map<std::optional<core::Uid>, std::size_t> counts_; ///< in this window, by caller
     std::unique_ptr<core::Scheduled> timer_;                 ///< set while a window is open

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/journal/subjects.hpp"
 
+#include <fmt/format.h>
+
 namespace genv::service::journal {
+
+std::string describe(const core::Actor& actor) {
+    return fmt::format("by uid {}{}", actor.uid,
+                       actor.login ? fmt::format(", logged in as uid {}", *actor.login) : "");
+}
 
 void addEnvironment(Record& record, const core::Environment& environment) {
     record.add(field::environment, environment.id);

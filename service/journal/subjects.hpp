@@ -3,11 +3,16 @@
 #pragma once
 
 #include "core/ledger.hpp"
+#include "core/reason.hpp"
 #include "service/journal/record.hpp"
 
+#include <string>
 #include <vector>
 
 namespace genv::service::journal {
+
+/// Formats who acted: "by uid 1001", "by uid 0, logged in as uid 1001".
+std::string describe(const core::Actor& actor);
 
 /// Adds an environment's id, its name and its Slurm job, if it is one.
 void addEnvironment(Record& record, const core::Environment& environment);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/loop/glib_log.hpp"
 
+#include "core/sentences.hpp"
 #include "core/text.hpp"
 
 #include <glib.h>
@@ -77,7 +78,8 @@ class GlibLog::Lines {
 
     void logOmitted(const std::string& name, Domain& domain) {
         if (const std::size_t count = std::exchange(domain.omitted, 0); count > 0)
-            log_->warning("{} more lines of {} were left out", count, core::escaped(name));
+            log_->warning("{} of {} {} left out", core::counted(count, "more line"),
+                          core::escaped(name), count == 1 ? "was" : "were");
     }
 
     std::mutex mutex_; ///< guards the following members

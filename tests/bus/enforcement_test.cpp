@@ -113,7 +113,7 @@ TEST_F(Enforcement, EndsAProcessOutsideEnvironmentsAndSparesOneInside) {
     EXPECT_FALSE(roots.hasEnded()) << "never root's";
     service.waitForLog(
         "process " + text(outside.pid()) +
-        " (gpu-program) of uid 1002, environment none, on devices 0 was told to end (reason "
+        " (gpu-program) of uid 1002, environment none, on GPU 0 was told to end (reason "
         "rule:non-env-processes, by uid 0)");
 }
 

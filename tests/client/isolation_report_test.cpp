@@ -31,8 +31,9 @@ TEST(IsolationReport, SaysWhatTheKernelDoesAndOfEachGpu) {
               "Isolation is suspended: until the next boot or \"genvctl isolation on\" every user "
               "can open every GPU.\n"
               "Configured: Isolation=watch\n"
-              "GPU 0: guarded\n"
-              "GPU 1: guarded\n");
+              "GPU 0: not guarded\n"
+              "GPU 1: not guarded\n");
+    EXPECT_EQ(isolationJson(suspended, true).at("devices").at(0).at("guarded"), false);
 }
 
 TEST(IsolationReport, SaysWhetherRenderNodesAreGuarded) {
@@ -44,6 +45,9 @@ TEST(IsolationReport, SaysWhetherRenderNodesAreGuarded) {
               std::string::npos);
     EXPECT_EQ(isolationText(notConfigured, false).find("Render"), std::string::npos);
     EXPECT_EQ(isolationJson(inForce, true).at("render_nodes_guarded"), true);
+    EXPECT_NE(isolationText(suspended, true).find("Render nodes (/dev/dri) of GPUs: not guarded\n"),
+              std::string::npos);
+    EXPECT_EQ(isolationJson(suspended, true).at("render_nodes_guarded"), false);
 }
 
 TEST(IsolationReport, SaysWhyItIsNotInForceAndWhatToDo) {

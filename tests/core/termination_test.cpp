@@ -295,7 +295,7 @@ TEST_F(Eviction, SaysSoWhenTheDriverDoesNotAnswer) {
 
 TEST_F(Termination, DescribesWhatIsLeftAlone) {
     EXPECT_EQ(core::describe(TerminationOutcome::Changed, 7),
-              "[DEBUG] Process 7 does not use its GPU(s) any more");
+              "[DEBUG] Process 7 does not use its GPUs any more");
     EXPECT_EQ(core::describe(TerminationOutcome::Protected, 7),
               "[DEBUG] Process 7 serves others and is left alone");
 }

@@ -217,7 +217,9 @@ class Kept(Held):
         told = await_that("what is said of the mistake", lambda: [
             record["MESSAGE"] for record in scenario.machine.journal("--unit=genvd", "--priority=warning")
             if "test.conf" in str(record["MESSAGE"])])
-        self.assertRegex(told[-1], r"test\.conf:3")
+        self.assertRegex(told[-1], r"test\.conf:3.*\(by root \(0\)\)$")
+        self.assertEqual([record["MESSAGE"] for record in scenario.machine.journal("--unit=genvd")
+                          if "Nonsense" in str(record["MESSAGE"])], told)
         scenario.machine.write("/etc/genv/genvd.conf.d/test.conf", "[Limits]\nMaxDevicesPerUser=7\n")
         scenario.machine.must(["systemctl", "reload", "genvd"])
         self.assertNotIn("test.conf", scenario.machine.unit("StatusText"))

@@ -190,8 +190,30 @@ class JournalRefusals : public LedgerTest {
     FakeScheduler scheduler;
     SilentLog log;
     service::journal::RecordQueue queue{users, sink};
-    service::journal::RefusalLog refusals{ledger, scheduler, log, queue};
+    service::journal::NamedLines lines{users, log, true};
+    service::journal::RefusalLog refusals{ledger, scheduler, lines, queue};
 };
+
+TEST_F(JournalRefusals, OfAReloadAreLoggedByTheServiceAlone) {
+    refusals.refused({policy::rowOf("dev.genv.Manager", "Reload"),
+                      ":1.5",
+                      core::Actor{0},
+                      core::ErrorCode::InvalidArgs,
+                      "some.Error",
+                      "genvd.conf:3: why",
+                      {},
+                      std::nullopt});
+    EXPECT_TRUE(log.lines.empty());
+    refusals.refused({policy::rowOf("dev.genv.Manager", "Reload"),
+                      ":1.5",
+                      alice,
+                      core::ErrorCode::AccessDenied,
+                      "some.Error",
+                      "why",
+                      {},
+                      policy::Action::Configure});
+    EXPECT_EQ(sink.records.size(), 1U) << "of who may not";
+}
 
 TEST_F(JournalRefusals, AreRecordsWhereSomebodyWasNotAllowed) {
     for (const auto code : {core::ErrorCode::AccessDenied, core::ErrorCode::QuotaExceeded,
@@ -278,8 +300,9 @@ TEST_F(JournalRefusals, OfRootNameWhoLoggedIn) {
               "some.Error: why");
     EXPECT_EQ(valueOf(sink.records[1], field::callerLogin), "(none)");
     refuse(core::Actor{root, alice}, core::ErrorCode::NoSuchDevice);
-    EXPECT_EQ(log.lines, LineList{"refused dev.genv.Manager.Enforce from uid 0 (:1.5), logged in "
-                                  "as uid 1001: some.Error: why"});
+    EXPECT_EQ(log.lines,
+              LineList{"refused dev.genv.Manager.Enforce from root (0) (:1.5), logged in "
+                       "as alice (1001): some.Error: why"});
 }
 
 TEST_F(JournalRefusals, ForWantOfAPasswordAreRecordsUnlessTheCallIsMadeAgain) {
@@ -315,7 +338,7 @@ TEST_F(JournalRefusals, OfAFloodAreCountedAndTheOthersAreStillListed) {
     EXPECT_EQ(valueOf(sink.records.back(), field::callerUid), "1002");
     log.lines.clear();
     scheduler.pass(refusals.window);
-    EXPECT_EQ(log.lines, LineList{"1000 more calls of uid 1001 were refused and are not listed"});
+    EXPECT_EQ(log.lines, LineList{"1000 more calls of uid 1001 were refused and not listed"});
     refuse(alice, core::ErrorCode::AccessDenied);
     EXPECT_EQ(valueOf(sink.records.back(), field::callerUid), "1001");
     scheduler.pass(refusals.window);

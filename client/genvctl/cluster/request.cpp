@@ -3,6 +3,7 @@
 
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/terminal/text.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -116,8 +117,8 @@ std::uint32_t shardsFor(const JobRequest& request, const Partition& partition,
 void requireCount(const JobRequest& request, const Partition& partition) {
     if (request.gpus > partition.maxGpus)
         throw Failure(ExitStatus::NoDevice,
-                      fmt::format("no node of the partition {} has {} GPUs: at most {}",
-                                  partition.name, request.gpus, partition.maxGpus),
+                      fmt::format("no node of the partition {} has {}: at most {}", partition.name,
+                                  core::counted(request.gpus, "GPU"), partition.maxGpus),
                       "A job of genvctl runs on one node; \"srun\" itself runs on several.");
 }
 

@@ -15,6 +15,7 @@
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "core/error.hpp"
+#include "core/sentences.hpp"
 #include "core/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -82,7 +83,8 @@ std::string join(Context& context, const std::string& id, std::uint32_t pid) {
 std::string startWithout(Context& context, ActivateOptions options, std::uint32_t gpus,
                          const char* why) {
     std::string id = requestEnvironment(context, options.setAttach(false).setWait(false));
-    warn(fmt::format("The environment is active without the {} GPU(s) that .genv asks for", gpus),
+    warn(fmt::format("The environment is active without the {} that .genv asks for",
+                     core::counted(gpus, "GPU")),
          why);
     return id;
 }

@@ -6,6 +6,7 @@
 #include "client/genvctl/doctor/login_requirements.hpp"
 #include "client/genvctl/doctor/units.hpp"
 #include "client/genvctl/reports/isolation.hpp"
+#include "core/sentences.hpp"
 #include "core/user_database.hpp"
 #include "dbus/contract/names.hpp"
 
@@ -111,7 +112,7 @@ std::string exemptions(const Ranges& exempt) {
     std::vector<std::string> texts{"root"};
     for (const auto& [first, last] : exempt) {
         if (texts.size() > shownRanges) {
-            texts.push_back(fmt::format("{} more ranges", exempt.size() - shownRanges));
+            texts.push_back(core::counted(exempt.size() - shownRanges, "more range"));
             break;
         }
         const auto user = first == last ? core::shownUser(first) : std::nullopt;
@@ -160,7 +161,7 @@ Finding ofState(const Described& described) {
     std::string found = isolationSentence(state);
     found += ' ' + exemptions(described.exempt);
     if (described.guardsRenderNodes)
-        found += ' ' + renderNodesSentence(*described.guardsRenderNodes) + '.';
+        found += ' ' + renderNodesSentence(*described.guardsRenderNodes, state.mode != none) + '.';
     return {Ok, std::move(found), ""};
 }
 

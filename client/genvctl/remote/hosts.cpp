@@ -4,6 +4,7 @@
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/options/option_values.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
+#include "core/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -85,7 +86,8 @@ HostProgress::~HostProgress() {
 
 void HostProgress::update(std::size_t answered) {
     if (shows_ && answered < hosts_)
-        rewriteAside(fmt::format("{} of {} hosts have answered", answered, hosts_));
+        rewriteAside(fmt::format("{} of {} answered", answered,
+                                 core::counted(hosts_, "host has", "hosts have")));
 }
 
 void HostProgress::clear() {

@@ -27,10 +27,15 @@ std::set<std::uint32_t> devicesOf(const IsolationState& state) {
     return devices;
 }
 
+// The service names the devices that it can guard, whatever the mode.
+bool isGuarded(const IsolationState& state, std::uint32_t index) {
+    return state.mode != none && contains(state.guarded, index);
+}
+
 std::string deviceLine(const IsolationState& state, std::uint32_t index) {
-    return fmt::format(
-        "GPU {}: {}{}\n", index, contains(state.guarded, index) ? "guarded" : "not guarded",
-        contains(state.open, index) ? ", open to everybody (IsolationOpenDevices=)" : "");
+    return fmt::format("GPU {}: {}{}\n", index, isGuarded(state, index) ? "guarded" : "not guarded",
+                       contains(state.open, index) ? ", open to everybody (IsolationOpenDevices=)"
+                                                   : "");
 }
 
 // Earlier services report the number of a node in place of its name.
@@ -72,7 +77,9 @@ IsolationTrouble isolationTrouble(const IsolationState& state) {
             "systemctl restart genv-isolation && systemctl reload genvd"};
 }
 
-std::string renderNodesSentence(bool areGuarded) {
+std::string renderNodesSentence(bool areGuarded, bool isInForce) {
+    if (areGuarded && !isInForce)
+        return "Render nodes (/dev/dri) of GPUs: not guarded";
     return areGuarded ? "Render nodes (/dev/dri) of GPUs: guarded"
                       : "Render nodes (/dev/dri) of GPUs: open to everybody "
                         "(IsolationRenderNodes=no)";
@@ -87,7 +94,7 @@ std::string isolationText(const IsolationState& state,
     for (const std::uint32_t index : devicesOf(state))
         text += deviceLine(state, index);
     if (guardsRenderNodes)
-        text += renderNodesSentence(*guardsRenderNodes) + '\n';
+        text += renderNodesSentence(*guardsRenderNodes, state.mode != none) + '\n';
     if (const IsolationTrouble trouble = isolationTrouble(state); !trouble.what.empty())
         text += fmt::format("Problem: {}\n{}\n", shown(trouble.what), trouble.advice);
     return text;
@@ -97,13 +104,14 @@ Json isolationJson(const IsolationState& state, const std::optional<bool>& guard
     Json devices = Json::array();
     for (const std::uint32_t index : devicesOf(state))
         devices.push_back({{"index", index},
-                           {"guarded", contains(state.guarded, index)},
+                           {"guarded", isGuarded(state, index)},
                            {"open", contains(state.open, index)}});
     return {{"mode", state.mode},
             {"wanted", state.wanted},
             {"suspended", state.suspended},
             {"trouble", state.trouble.empty() ? Json(nullptr) : Json(state.trouble)},
-            {"render_nodes_guarded", orNull(guardsRenderNodes)},
+            {"render_nodes_guarded",
+             guardsRenderNodes ? Json(*guardsRenderNodes && state.mode != none) : Json(nullptr)},
             {"devices", std::move(devices)}};
 }
 

@@ -28,8 +28,9 @@ struct IsolationTrouble {
 };
 IsolationTrouble isolationTrouble(const IsolationState& state);
 
-/// Returns a sentence about the DRM nodes of GPUs.
-std::string renderNodesSentence(bool areGuarded);
+/// Returns a sentence about the DRM nodes of GPUs, which the kernel guards only while isolation is
+/// in force.
+std::string renderNodesSentence(bool areGuarded, bool isInForce);
 
 /// Returns the sentence, the GPUs, their DRM nodes if it is known whether they are guarded, and the
 /// problem, in lines.

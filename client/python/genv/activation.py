@@ -256,7 +256,8 @@ class Activation:
             # If only the project's folder requests the GPUs, their absence is a warning.
             eid = self._start(saved, without=True)
             warnings.warn(
-                f"The environment is active without the {saved.gpus} GPU(s) that .genv asks for: {error}",
+                f"The environment is active without the {saved.gpus} GPU{'' if saved.gpus == 1 else 's'} that .genv asks "
+                f"for: {error}",
                 RuntimeWarning,
                 stacklevel=4,
             )

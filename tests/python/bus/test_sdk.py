@@ -50,7 +50,7 @@ class TestActivation:
                 say(genv.sdk.configuration().gpus, genv.sdk.attached())
         """).finish()
         assert (status, out) == (0, "2 []\nNone []\n")
-        assert "RuntimeWarning: The environment is active without the 2 GPU(s) that .genv asks for: No available" in err
+        assert "RuntimeWarning: The environment is active without the 2 GPUs that .genv asks for: No available" in err
         assert "gpus: invalid number of GPUs 'many'" in err
 
     def test_a_failed_attach_leaves_no_environment_and_no_variable(self, world):
