@@ -49,13 +49,22 @@ class Unit {
   public:
     explicit Unit(Connection& connection) : proxy_(connection.proxy(systemd, unitPath)) {}
 
-    /// Whether systemd has this unit. Throws ServiceUnavailable if an administrator has masked it.
+    /// Whether systemd has loaded this unit. Throws ServiceUnavailable if an administrator has
+    /// masked it, or if it does not exist.
     bool exists() {
         const auto state = read<std::string>(unitInterface, "LoadState");
         if (state == "masked")
             throw ServiceUnavailable("org.freedesktop.systemd1.UnitMasked",
                                      "genvd.service is masked");
+        if (state == "not-found")
+            throwNotInstalled();
         return state == "loaded";
+    }
+
+    /// Throws ServiceUnavailable if systemd does not know this unit.
+    void requireInstalled() {
+        if (read<std::string>(unitInterface, "LoadState") == "not-found")
+            throwNotInstalled();
     }
 
     /// Throws ServiceUnavailable if the unit has failed, or only if its configuration was invalid.
@@ -77,6 +86,11 @@ class Unit {
     }
 
   private:
+    [[noreturn]] static void throwNotInstalled() {
+        throw ServiceUnavailable("org.freedesktop.systemd1.NoSuchUnit",
+                                 "genvd.service is not installed");
+    }
+
     template <typename T>
     std::optional<T> read(const char* interface, const char* property) {
         try {
@@ -124,6 +138,10 @@ void requireService(Connection& connection) {
                 throw;
         }
     }
+}
+
+void requireInstalled(Connection& connection) {
+    Unit(connection).requireInstalled();
 }
 
 } // namespace genv::client

@@ -14,4 +14,8 @@ namespace genv::client {
 /// call starts the service.
 void requireService(Connection& connection);
 
+/// Throws ServiceUnavailable if systemd has no unit of the service, which is then not installed. A
+/// stopped or masked service is installed.
+void requireInstalled(Connection& connection);
+
 } // namespace genv::client

@@ -3,6 +3,7 @@
 
 #include "client/libgenv/option_values.hpp"
 #include "client/libgenv/proxies.hpp"
+#include "client/libgenv/service_start.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <algorithm>
@@ -22,6 +23,8 @@ using namespace std::chrono_literals;
 // call then waits.
 constexpr int maxShortAttempts = 41;
 constexpr auto shortAttempt = 5s;
+// The interval between checks whether a stopped service is still installed.
+constexpr auto betweenChecks = 5s;
 // A call that is answered sooner has not waited, and `changed` is not called.
 constexpr auto atOnce = 200ms;
 
@@ -145,18 +148,22 @@ bool WaitingCall::awaitAnswer(Connection& connection, const bool& answered) {
 
 // Returns false if the wait was cancelled.
 bool WaitingCall::awaitService() {
+    auto nextCheck = Clock::now() + betweenChecks;
     for (;;) {
         listening_.call(ReplyTimeout::Usual, [&] { listening_.handleArrived(); });
         if (changes_->serviceIsThere())
             return true;
         if (std::exchange(hasChanged_, false) && waiting_.values().changed)
             waiting_.values().changed();
-        std::optional<std::chrono::milliseconds> maxWait;
-        if (deadline_) {
-            maxWait = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
-            if (maxWait->count() <= 0)
-                throw Error(contract::error::timeout, "the service genvd does not run");
+        const auto now = Clock::now();
+        if (deadline_ && *deadline_ <= now)
+            throw Error(contract::error::timeout, "the service genvd does not run");
+        if (nextCheck <= now) {
+            listening_.call(ReplyTimeout::Usual, [&] { requireInstalled(listening_); });
+            nextCheck = now + betweenChecks;
         }
+        const auto next = deadline_ ? std::min(*deadline_, nextCheck) : nextCheck;
+        const auto maxWait = std::chrono::ceil<std::chrono::milliseconds>(next - now);
         if (!Connection::waitForArrival(listening_, listening_, waiting_.values().stopDescriptor,
                                         maxWait))
             return false;

@@ -53,6 +53,14 @@ TEST(ExitStatus, SaysHowAMaskedServiceMayStartAgain) {
     EXPECT_EQ(failure.hint().find("systemctl start"), std::string::npos);
 }
 
+TEST(ExitStatus, AdvisesNobodyToStartAServiceThatIsNotInstalled) {
+    const Failure failure = toFailure(ServiceUnavailable("org.freedesktop.systemd1.NoSuchUnit",
+                                                         "genvd.service is not installed"));
+    EXPECT_EQ(failure.status(), ExitStatus::NoService);
+    EXPECT_NE(failure.hint().find("install"), std::string::npos);
+    EXPECT_EQ(failure.hint().find("systemctl"), std::string::npos);
+}
+
 TEST(ExitStatus, KeepsTheServicesOwnWords) {
     EXPECT_STREQ(toFailure(Error(names::deviceUnavailable, "Device 3 is not available")).what(),
                  "Device 3 is not available");

@@ -18,6 +18,9 @@ constexpr std::string_view wrongConfiguration = "org.freedesktop.DBus.Error.Spaw
 // systemd's error for a unit that an administrator has masked.
 constexpr std::string_view maskedUnit = "org.freedesktop.systemd1.UnitMasked";
 
+// systemd's error for a unit that does not exist.
+constexpr std::string_view noSuchUnit = "org.freedesktop.systemd1.NoSuchUnit";
+
 struct Meaning {
     std::string_view name;
     ExitStatus status;
@@ -64,6 +67,9 @@ Failure unavailable(const Error& error) {
     else if (error.name() == maskedUnit)
         hint = "An administrator has masked it. As root, \"systemctl unmask genvd\" allows it to "
                "start.";
+    else if (error.name() == noSuchUnit)
+        hint = "The package genv was removed, or is not installed completely. Ask an administrator "
+               "to install it.";
     return {ExitStatus::NoService,
             std::string("The service genvd is not available: ") + error.what(), hint};
 }
