@@ -267,6 +267,7 @@ int run(int count, char** arguments) {
         const auto words = asSpelledToday({arguments + std::min(count, 1), arguments + count});
         if (const auto status = answerShellOfGenv1(words))
             return *status;
+        refuseRemovedCommand(words);
         define(app, context, raw, {words.begin(), words.end()});
         parse(app, words);
         apply(raw, context);

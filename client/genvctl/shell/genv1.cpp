@@ -23,11 +23,36 @@ bool isNumber(const std::string& word) {
     return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Whether this option of "remote" itself has its value in the next word.
+// Whether this option of the program or of "remote" itself has its value in the next word.
 bool takesValue(std::string_view option) {
     constexpr std::array options{"-H",         "--host", "--hostfile", "-l",
-                                 "--username", "-t",     "--timeout"};
+                                 "--username", "-t",     "--timeout",  "--cluster"};
     return std::find(options.begin(), options.end(), option) != options.end();
+}
+
+// Returns the words that are neither options nor values of options, at most `count`.
+std::vector<std::string_view> firstArguments(const std::vector<std::string>& words,
+                                             std::size_t count) {
+    std::vector<std::string_view> arguments;
+    for (auto word = words.begin(); word != words.end() && arguments.size() < count; ++word) {
+        if (!word->starts_with('-'))
+            arguments.emplace_back(*word);
+        else if (takesValue(*word) && ++word == words.end())
+            break;
+    }
+    return arguments;
+}
+
+// Returns what to use in place of "llm" with this subcommand.
+std::string insteadOfLlm(std::string_view subcommand, bool isRemote) {
+    const char* remote = isRemote ? "remote -H HOSTS " : "";
+    if (subcommand == "ps")
+        return fmt::format("\"genvctl {}envs\" lists environments; name one with --name.", remote);
+    if (subcommand == "attach")
+        return isRemote ? "\"ssh HOST ollama run MODEL\" talks to a model."
+                        : "\"ollama run MODEL\" talks to a model.";
+    return fmt::format("\"genvctl {}run --gpus 1 -- ollama serve\" serves models from a GPU.",
+                       remote);
 }
 
 bool isOldSpelling(std::string_view word) {
@@ -70,6 +95,19 @@ std::string genv1CleanupWhereNeeded() {
         "if [[ -n ${{GENV_ENVS-}} ]] || declare -F _genv_replace_env >/dev/null; then\n"
         "{}fi\n",
         genv1CleanupScript);
+}
+
+void refuseRemovedCommand(const std::vector<std::string>& words) {
+    auto arguments = firstArguments(words, 3);
+    const bool isRemote = !arguments.empty() && arguments.front() == "remote";
+    if (isRemote)
+        arguments.erase(arguments.begin());
+    if (arguments.empty() || arguments.front() != "llm")
+        return;
+    throw Failure(
+        ExitStatus::Usage,
+        fmt::format("\"{}llm\" of genv 1 is not part of this genv", isRemote ? "remote " : ""),
+        insteadOfLlm(arguments.size() > 1 ? arguments[1] : "", isRemote));
 }
 
 std::vector<std::string> asSpelledToday(std::vector<std::string> words) {

@@ -18,6 +18,10 @@ std::optional<int> answerShellOfGenv1(const std::vector<std::string>& words);
 /// Returns code for bash that cleans up a shell if it contains remains of genv 1.
 std::string genv1CleanupWhereNeeded();
 
+/// Throws Failure with what to use instead for a command of genv 1 that no longer exists: "llm" and
+/// "remote llm".
+void refuseRemovedCommand(const std::vector<std::string>& words);
+
 /// Replaces "-host" and "-hostfile" of "remote" by their present spelling, because "-h" prints the
 /// help.
 std::vector<std::string> asSpelledToday(std::vector<std::string> words);
