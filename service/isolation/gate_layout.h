@@ -45,7 +45,7 @@ struct genv_refusal {
     __u64 refused;
     __u64 watched; /* allowed, since the mode was GENV_MODE_WATCH */
     __u64 last;    /* nanoseconds of CLOCK_BOOTTIME */
-    __u32 pid;  /* 0 before Linux 6.1, which does not report it */
+    __u32 pid;     /* 0 before Linux 6.1, which does not report it */
     __u32 reserved;
     char command[16]; /* empty if the kernel does not report it */
 };
