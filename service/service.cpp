@@ -2,7 +2,7 @@
 #include "service/service.hpp"
 
 #include "core/error.hpp"
-#include "core/over_limits.hpp"
+#include "core/rules/over_limits.hpp"
 #include "core/sentences.hpp"
 #include "dbus/contract/names.hpp"
 #include "service/former_service.hpp"

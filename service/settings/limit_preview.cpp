@@ -2,7 +2,7 @@
 #include "service/settings/limit_preview.hpp"
 
 #include "core/error.hpp"
-#include "core/over_limits.hpp"
+#include "core/rules/over_limits.hpp"
 #include "core/text.hpp"
 #include "core/user_database.hpp"
 #include "service/name_lookups.hpp"

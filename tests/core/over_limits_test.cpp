@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The preview of a limit: who is above it, and what happens when.
-#include "core/over_limits.hpp"
+#include "core/rules/over_limits.hpp"
 #include "tests/core/enforcer_fixture.hpp"
 
 namespace genv::tests {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "core/over_limits.hpp"
+#include "core/rules/over_limits.hpp"
 
 #include "core/bytes.hpp"
 #include "core/duration.hpp"
