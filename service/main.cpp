@@ -7,11 +7,11 @@
 #include "service/gpu/nvml_gpus.hpp"
 #include "service/gpu/simulated_gpus.hpp"
 #include "service/journal/logger.hpp"
+#include "service/limit_preview.hpp"
 #include "service/loop/glib_log.hpp"
 #include "service/loop/system_clock.hpp"
 #include "service/processes/proc_server.hpp"
 #include "service/service.hpp"
-#include "service/settings/limit_preview.hpp"
 #include "service/settings/settings_file.hpp"
 #include "service/system_manager.hpp"
 

@@ -19,8 +19,8 @@ struct FileCheck {
 
 /// Runs the program on a configuration file. It prints errors on standard error, or with `collect`
 /// returns them in the result. Throws Failure if the program cannot be run. If the file is valid,
-/// the program compares what users have `used`, one text per user (service/settings/
-/// limit_preview.hpp), with the limits, and prints who exceeds one on standard output.
+/// the program compares what users have `used`, one text per user (service/limit_preview.hpp), with
+/// the limits, and prints who exceeds one on standard output.
 FileCheck checkWithService(std::string_view file, bool collect,
                            const std::vector<std::string>& used = {});
 

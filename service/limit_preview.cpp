@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "service/settings/limit_preview.hpp"
+#include "service/limit_preview.hpp"
 
 #include "core/error.hpp"
 #include "core/rules/over_limits.hpp"
