@@ -24,9 +24,8 @@ inline std::string endOf(const UnitFailure& failure) {
     if (failure.code != CLD_KILLED && failure.code != CLD_DUMPED)
         return failure.result + ", status " + std::to_string(failure.status);
     const char* name = ::sigabbrev_np(failure.status);
-    const std::string killed = name != nullptr
-                                   ? std::string("killed by SIG") + name
-                                   : "killed by signal " + std::to_string(failure.status);
+    std::string killed = name != nullptr ? std::string("killed by SIG") + name
+                                         : "killed by signal " + std::to_string(failure.status);
     if (failure.result == "watchdog")
         return killed + " because it hung";
     if (failure.result == "oom-kill")

@@ -23,24 +23,28 @@ const std::vector<core::LimitUse> overEach{{"MaxDevicesPerUser", 1, 3},
                                            {"IdleTimeout", 3600, 7200}};
 
 TEST(OverLimits, SayWhatIsKeptAndWhatHappensToTheRest) {
-    EXPECT_EQ(
-        sentencesFor(overEach),
-        (Texts{"alice holds 3 GPUs, 2 more than 1 (MaxDevicesPerUser): kept until given back",
-               "alice holds 3 GPUs in one environment, 1 more than 2 (MaxDevicesPerEnvironment): "
-               "kept until given back",
-               "alice has 1 environment, 1 more than 0 (MaxEnvironmentsPerUser): kept until their "
-               "owner ends them",
-               "alice runs 5 processes on GPUs, 2 more than 3 (MaxProcessesPerUser): the newest "
-               "are ended after 30s",
-               "alice reserves 64g of GPU memory, 24g more than 40g (MaxGpuMemoryPerUser): kept "
-               "until given back; processes that use more are ended after 30s",
-               "alice reserves 2861mi of one GPU's memory, 1907mi more than 1g "
-               "(MaxGpuMemoryPerDevice): kept until given back; processes that use more are ended "
-               "after 30s",
-               "alice has an environment of 1d 1h, 1h more than 1d (MaxLifetime): kept until its "
-               "lease or its last process ends",
-               "alice has not used a GPU for 2h, 1h more than 1h (IdleTimeout): it is detached "
-               "after 30s"}));
+    const Texts sentences = sentencesFor(overEach);
+    ASSERT_EQ(sentences.size(), 8U);
+    EXPECT_EQ(sentences[0],
+              "alice holds 3 GPUs, 2 more than 1 (MaxDevicesPerUser): kept until given back");
+    EXPECT_EQ(sentences[1],
+              "alice holds 3 GPUs in one environment, 1 more than 2 (MaxDevicesPerEnvironment): "
+              "kept until given back");
+    EXPECT_EQ(sentences[2], "alice has 1 environment, 1 more than 0 (MaxEnvironmentsPerUser): "
+                            "kept until their owner ends them");
+    EXPECT_EQ(sentences[3], "alice runs 5 processes on GPUs, 2 more than 3 (MaxProcessesPerUser): "
+                            "the newest are ended after 30s");
+    EXPECT_EQ(sentences[4],
+              "alice reserves 64g of GPU memory, 24g more than 40g (MaxGpuMemoryPerUser): kept "
+              "until given back; processes that use more are ended after 30s");
+    EXPECT_EQ(sentences[5],
+              "alice reserves 2861mi of one GPU's memory, 1907mi more than 1g "
+              "(MaxGpuMemoryPerDevice): kept until given back; processes that use more are ended "
+              "after 30s");
+    EXPECT_EQ(sentences[6], "alice has an environment of 1d 1h, 1h more than 1d (MaxLifetime): "
+                            "kept until its lease or its last process ends");
+    EXPECT_EQ(sentences[7], "alice has not used a GPU for 2h, 1h more than 1h (IdleTimeout): it is "
+                            "detached after 30s");
 }
 
 TEST(OverLimits, SayWhenTheRulesActIfNothingIsKept) {

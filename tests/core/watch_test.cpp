@@ -176,7 +176,7 @@ class KeptGrants : public Watch {
 };
 
 TEST_F(KeptGrants, OutliveALimitThatIsLoweredBelowThem) {
-    settings.grace = 0s;
+    settings.grace = {};
     for (int i = 0; i < 3; ++i)
         cycle(1h);
     EXPECT_EQ(devicesOf("20").size(), 2U);

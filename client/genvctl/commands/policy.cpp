@@ -67,9 +67,9 @@ void addPolicy(CLI::App& app, Context& context) {
         ->required()
         ->type_name("");
     command->footer(fmt::format(
-        "Exits with status 0 if the file is valid, and prints who would be over its limits,\n"
-        "and what happens then. Otherwise exits with status 1 and prints the invalid\n"
-        "lines to standard error. The command runs {}\n"
+        "Exits with status 0 if the file is valid, and prints who would be over its\n"
+        "limits, and what happens then. Otherwise exits with status 1 and prints the\n"
+        "invalid lines to standard error. The command runs {}\n"
         "--check, or the program in the environment variable GENVD, and changes nothing.",
         GENV_SERVICE_PATH));
     command->callback(

@@ -106,7 +106,7 @@ void addRun(CLI::App& app, Context& context) {
         "The environment ends with the command. The command gets one GPU, or as many as\n"
         "your own .genv says; --gpus 0 means none, and so does a Slurm job. In an active\n"
         "environment the command still gets its own environment and its own GPUs. With\n"
-        "--within, and in a Slurm job, these are GPUs of the outer environment or the job.\n"
+        "--within, and in a Slurm job, these are GPUs of the environment or the job.\n"
         "\n"
         "Exits with the command's status, 126 if it cannot be run, or 127 if it is not\n"
         "found.");
