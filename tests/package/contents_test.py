@@ -128,6 +128,14 @@ class Contents(unittest.TestCase):
         self.assertIn("/etc/genv/genvd.conf", self.packaged("genv"))
         self.assertTrue((self.roots["genv"] / "etc/genv/genvd.conf.d").is_dir())
 
+    def test_only_an_administrator_enables_the_unit_that_keeps_users_out(self):
+        scripts = self.roots["genv"] / "DEBIAN"
+        for name, is_there in (("postinst", False), ("postrm", False), ("prerm", True)):  # which removes its links
+            text = (scripts / name).read_text(encoding="utf-8")
+            self.assertIn("'genv-isolation.service'", text)
+            self.assertNotIn("'genv-isolation-required.service'", text, name)
+            self.assertEqual("genv-isolation-required.service" in text, is_there, name)
+
     def test_the_maintainer_is_whoever_builds_them(self):
         maintainer = "Ada O'Tester & Co <ada@packages.example>"  # set in CMakeLists.txt
         for name in sorted(NAMES):

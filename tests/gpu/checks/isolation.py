@@ -120,7 +120,7 @@ class Isolation(GpuTest):
     def test_tool(self):
         """nvidia-smi in an environment without a GPU does not fail by the gate"""
         self.need_tool("nvidia-smi")
-        done = self.bob.run("genvctl", "run", "--", "/usr/libexec/genv/shims/nvidia-smi")
+        done = self.bob.run("genvctl", "run", "--gpus", "0", "--", "/usr/libexec/genv/shims/nvidia-smi")
         self.saw(f"exit status {done.returncode}: {(done.stdout + done.stderr).strip().splitlines()[0]}")
         self.assertIn("No devices were found", done.stdout + done.stderr)
 

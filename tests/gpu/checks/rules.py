@@ -38,7 +38,7 @@ class Rules(GpuTest):
     def test_env_devices(self):
         """A program on a GPU that its environment does not hold ends"""
         self.service.configure(PACE + "EnvDevices=yes\nEnvMemory=no\n")
-        program = self.start(self.bob, "genvctl", "run", "--", "sh", "-c",
+        program = self.start(self.bob, "genvctl", "run", "--gpus", "0", "--", "sh", "-c",
                              f"CUDA_VISIBLE_DEVICES={self.uuid} exec cuda-holder 200 {LONG}")
         program.ready_pid()
         self.assert_ended(program)
