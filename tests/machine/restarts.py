@@ -112,8 +112,8 @@ class Broken(MachineTest):
             self.assertIn("broken.conf:3: ", self.asked(command).err)
 
     def test_commands_use_no_start_up(self):
-        """systemd limits starts to 20 in two minutes."""
-        for _ in range(25):
+        """systemd limits starts to 40 in two minutes."""
+        for _ in range(45):
             self.refused(self.asked("genvctl devices"), 6, "broken.conf:3: ")
         scenario.machine.must(["rm", "/etc/genv/genvd.conf.d/broken.conf"])
         self.restart()
@@ -127,7 +127,7 @@ class Crashing(MachineTest):
 
     def setUp(self):
         super().setUp()
-        scenario.machine.write(self.UNIT, "[Unit]\nStartLimitBurst=3\n[Service]\nRestartSec=100ms\n")
+        scenario.machine.write(self.UNIT, "[Unit]\nStartLimitBurst=3\n[Service]\nRestartSec=100ms\nLimitCORE=0\n")
         self.addCleanup(self.start_again)
         scenario.machine.must("systemctl daemon-reload && systemctl restart genvd")
 
