@@ -116,7 +116,7 @@ struct Standing {
     std::optional<core::GateMode> mode; ///< unset: unknown, for example of another version
 };
 
-// Returns the gate, or nothing if there is none.
+// Returns the gate that is loaded, if any.
 std::optional<Standing> standingGate(const std::string& pins) {
     service::KernelGates gates(pins);
     if (!gates.absence().empty())

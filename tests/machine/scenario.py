@@ -62,7 +62,7 @@ class MachineTest(unittest.TestCase):
             machine.write_configuration()
             done = machine.install(packages())
             self.assertEqual(done.status, 0, done)
-        # systemd limits starts to 20 in two minutes, in which many tests may run.
+        # systemd limits starts to 40 in two minutes, in which many tests may run.
         machine.run(["systemctl", "reset-failed", "genvd"])
 
     def shell(self, user):

@@ -34,7 +34,7 @@ bool isInSlurmJob(const std::optional<std::string>& parent) {
     return (parent && client::slurmJobOf(*parent)) || client::jobEnvironmentOfThisProcess();
 }
 
-// Explains to somebody who asked for no GPU why there is none for the command.
+// A user who named no GPU learns why the command takes one, and how to do without.
 std::string requestForCommand(Context& context, const ActivateOptions& options) {
     try {
         return requestEnvironment(context, options);
