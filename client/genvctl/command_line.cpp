@@ -107,34 +107,35 @@ struct Command {
     const char* group; ///< its heading in the help; empty for a hidden command
 };
 
-constexpr const char* environmentCommands = "Environment commands";
-constexpr const char* informationCommands = "Information commands";
+constexpr const char* dailyCommands = "Daily commands";
+constexpr const char* furtherCommands = "Further commands";
 constexpr const char* setupCommands = "Setup commands";
 constexpr const char* administrationCommands = "Administration commands";
-constexpr const char* clusterCommands = "Remote and cluster commands";
+constexpr const char* migrationCommands = "Migration commands";
 
-// In the order of the help.
-constexpr std::array commands{Command{"activate", addActivate, environmentCommands},
-                              Command{"deactivate", addDeactivate, environmentCommands},
-                              Command{"status", addStatus, environmentCommands},
-                              Command{"attach", addAttach, environmentCommands},
-                              Command{"detach", addDetach, environmentCommands},
-                              Command{"config", addConfig, environmentCommands},
-                              Command{"extend", addExtend, environmentCommands},
-                              Command{"run", addRun, environmentCommands},
-                              Command{"lock", addLock, environmentCommands},
-                              Command{"devices", addDevices, informationCommands},
-                              Command{"envs", addEnvs, informationCommands},
-                              Command{"queue", addQueue, informationCommands},
-                              Command{"top", addTop, informationCommands},
-                              Command{"limits", addLimits, informationCommands},
-                              Command{"events", addEvents, informationCommands},
-                              Command{"history", addHistory, informationCommands},
-                              Command{"report", addReport, informationCommands},
+// In the order of the help: what users need all day comes first. A test compares the list at the
+// start of COMMANDS in genvctl(1).
+constexpr std::array commands{Command{"run", addRun, dailyCommands},
+                              Command{"activate", addActivate, dailyCommands},
+                              Command{"deactivate", addDeactivate, dailyCommands},
+                              Command{"status", addStatus, dailyCommands},
+                              Command{"attach", addAttach, dailyCommands},
+                              Command{"detach", addDetach, dailyCommands},
+                              Command{"extend", addExtend, dailyCommands},
+                              Command{"devices", addDevices, dailyCommands},
+                              Command{"queue", addQueue, dailyCommands},
+                              Command{"top", addTop, dailyCommands},
+                              Command{"lock", addLock, furtherCommands},
+                              Command{"config", addConfig, furtherCommands},
+                              Command{"envs", addEnvs, furtherCommands},
+                              Command{"limits", addLimits, furtherCommands},
+                              Command{"events", addEvents, furtherCommands},
+                              Command{"history", addHistory, furtherCommands},
+                              Command{"report", addReport, furtherCommands},
+                              Command{"remote", addRemote, furtherCommands},
                               Command{"shell", addShell, setupCommands},
                               Command{"init", addInit, ""},
                               Command{"jupyter", addJupyter, setupCommands},
-                              Command{"home", addHome, setupCommands},
                               Command{"doctor", addDoctor, setupCommands},
                               Command{"help", addHelpOfAll, setupCommands},
                               Command{"version", addVersion, setupCommands},
@@ -142,10 +143,10 @@ constexpr std::array commands{Command{"activate", addActivate, environmentComman
                               Command{"terminate", addTerminate, administrationCommands},
                               Command{"isolation", addIsolation, administrationCommands},
                               Command{"policy", addPolicy, administrationCommands},
-                              Command{"usage", addUsage, administrationCommands},
                               Command{"monitor", addMonitor, administrationCommands},
-                              Command{"remote", addRemote, clusterCommands},
-                              Command{"slurm", addSlurm, clusterCommands}};
+                              Command{"slurm", addSlurm, administrationCommands},
+                              Command{"home", addHome, migrationCommands},
+                              Command{"usage", addUsage, migrationCommands}};
 
 using Words = std::vector<std::string_view>;
 
