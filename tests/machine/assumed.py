@@ -60,7 +60,8 @@ def hosts(session):
 
 def newcomers(session):
     session.machine.write("/home/alice/.bashrc", PS1)  # she sets her shell up herself
-    hosts(session)
+    for name in ("hello.py", "test.py"):
+        session.machine.write(f"/home/alice/{name}", "print('done')\n")
     for user in ("alice", "bob"):
         session.machine.write(f"/home/{user}/train.py", FOR_EVER)
 
@@ -75,6 +76,16 @@ def alices_job_ends(session):
 
 
 def bobs_job_ends(session):
+    session.close()
+
+
+def alice_logs_out(session):
+    """Logs alice out, while her job goes on."""
+    session.shells.pop("alice").leave()
+    alices_job_runs(session)
+
+
+def alice_is_set_up(session):
     session.close()
     prepare_people(session.machine)  # by now the set-up is in alice's start-up file
 
@@ -195,7 +206,6 @@ def three_are_attached(session):
 
 PAGES = {
     "README.md": newcomers,
-    "data/doc/admin.md": hosts,
     "data/doc/containers.md": two_attached,
     "data/doc/from-genv-1.md": genv_1_is_left,
     "data/doc/history.md": alice_has_waited,
@@ -206,12 +216,10 @@ PAGES = {
     "data/doc/user.md": newcomers,
 }
 BEFORE = {
-    ("README.md", "genvctl run --gpus 4 --wait=2h --lifetime 8h -- python train.py"): alices_job_runs,
     ("data/doc/admin.md", "sudo apt install ./build/packages/*.deb"): packages_lie_there,
     ("data/doc/admin.md", "sudo genvctl enforce --interval 0 --non-env-processes --dry-run"): bob_is_outside,
     ("data/doc/admin.md", "sudo genvctl usage execute <report.json"): a_report_is_decided,
     ("data/doc/admin.md", "sudo genvctl history --since yesterday --kind detached"): another_machine,
-    ("data/doc/admin.md", "genvctl -H h1 devices"): lambda session: session.close(),
     ("data/doc/admin.md", "busctl tree dev.genv.Manager"): two_hold_gpus,
     ("data/doc/from-genv-1.md", "sudo genvctl doctor"): its_lines_are_removed,
     ("data/doc/history.md", 'genvctl report --since "2026-11-20 09:00" --until "2026-11-20 11:00"'): the_report_ends,
@@ -226,6 +234,8 @@ BEFORE = {
     ("data/doc/shell.md", '{ read -r sequence began; read -r devices; } <"$GENV_STATUS_FILE"'): shell_is_active,
     ("data/doc/user.md", "genvctl run --gpus 4 --wait=2h --lifetime 8h -- python train.py"): alices_job_runs,
     ("data/doc/user.md", "genvctl extend --id 71 12h"): alices_job_ends,
-    ("data/doc/user.md", "genv activate --gpus 2"): bobs_job_ends,
-    ("data/doc/user.md", "genvctl -H h1 devices"): nothing_is_saved,
+    ("data/doc/user.md", "seq 8 | xargs -P 8 -I FOLD genvctl run --wait -- python test.py --fold FOLD"): bobs_job_ends,
+    ("data/doc/user.md", "genvctl envs"): alice_logs_out,
+    ("data/doc/user.md", "genv activate --gpus 2"): alice_is_set_up,
+    ("data/doc/user.md", "genvctl history --since yesterday --kind detached"): nothing_is_saved,
 }

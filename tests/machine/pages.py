@@ -24,7 +24,7 @@ VARIABLE = [
     (r"\bGPU-[0-9a-f]{8}-[0-9a-f-]*", r"GPU-[0-9a-f]{8}-[0-9a-f-]*"),
     (r"\b\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\b", r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d"),
     (r"\b\d\d:\d\d\b", r"\d\d:\d\d"),
-    (r"\b\d+ (?:second|minute)s? ago\b", r"(?:just now|\d+ (?:second|minute)s? ago)"),
+    (r"\b\d+ (?:second|minute|hour)s? ago\b", r"(?:just now|\d+ (?:second|minute)s? ago)"),
     (rf"\b{SPAN}(?: {SPAN})+\b", rf"{SPAN}(?:\s+{SPAN})*"),
     (r"(?<![\w.])\d+\.\d+(?![\w.])", r"\d+\.\d+"),
     (r"[█░]+", r"[█░]*"),
