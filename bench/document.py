@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes the figures in data/doc/performance.md between two marks, so that none of them is typed by hand."""
+"""Writes the figures in data/doc/performance.md between two marks, so that none of them is typed by hand.
 
-import dataclasses
+The page has the targets, plots of costs by size, and the other times and memory that a reader compares. build/bench/figures.json has all figures.
+"""
 
-from figures import conditions, number, times, value
+import itertools
+import re
+
+from figures import conditions, times, value
 from plots import TIMES, lines
 
 BEGIN = "<!-- What follows is written by `./dev bench --document`. -->"
@@ -22,8 +26,8 @@ PARTS = {
     "remote": "Many hosts",
 }
 
-
-MATRICES = ((TIMES, "µs"), (("1",), "ratio"), (("MiB",), "MiB"), (("bytes",), "bytes"))
+# Figures for developers only.
+DETAILS = re.compile(r"^processor time|, processor$|^growth of |^time per row|^longest Ping|^memory after all lists|^busctl ")
 
 
 def rows(cells):
@@ -34,72 +38,69 @@ def markdown(header, cells):
     return [*rows([header]), "|" + "---|" * len(header), *rows(cells)]
 
 
-def worst(target, figures):
-    """Returns the figure of a target that comes closest to missing it, or None."""
-    concerned = [figure for figure in figures if target.concerns(figure)]
-    if target.holds.startswith("ratio"):
+def usual(under):
+    """Returns conditions without the default, one call at a time."""
+    return tuple(pair for pair in under if pair != ("in_flight", 1))
+
+
+def worst(targets, figures):
+    """Returns the figure of targets with one bound that comes closest to missing it, or None."""
+    concerned = [figure for figure in figures if any(target.concerns(figure) for target in targets)]
+    if targets[0].holds.startswith("ratio"):
         concerned = [figure for figure in concerned if figure.ratio is not None]
         return max(concerned, key=lambda figure: figure.ratio, default=None)
     return max(concerned, key=lambda figure: figure.median, default=None)
 
 
 def promises(figures, targets):
-    """Returns each target with the figure that comes closest to missing it."""
+    """Returns the targets with the figure that comes closest to missing each. Targets with the same bound and conditions
+    share a row."""
     cells = []
-    for target in targets:
-        figure = worst(target, figures)
-        if figure is None:
-            cells.append([target.title, "not measured", "", target.short.replace("<=", "≤"), target.limit])
-            continue
-        relation = f"{times(figure.ratio)} × {figure.reference}" if figure.ratio is not None else ""
-        must = target.short.replace("<=", "≤") + ("" if target.met_by(figure) else " **missed**")
-        cells.append([f"{figure.part}: {figure.name}, {conditions(figure.under)}", value(figure), relation, must,
-                      target.limit])
-    return markdown(["figure", "median", "measured", "target", "limited by"], cells)
+    for (part, under, _), group in itertools.groupby(targets, key=lambda target: (target.part, target.under, target.holds)):
+        same = list(group)
+        missing = [target for target in same if worst([target], figures) is None]
+        measured = [target for target in same if target not in missing]
+        short = same[0].short.replace("<=", "≤")
+        if measured:
+            figure = worst(measured, figures)
+            relation = f"{times(figure.ratio)} × {figure.reference}" if figure.ratio is not None else ""
+            missed = any(target.concerns(each) and not target.met_by(each) for target in measured for each in figures)
+            names, special = "; ".join(target.name for target in measured), usual(under)
+            cells.append([f"{part}: {names}" + (f" with {conditions(special)}" if special else ""), value(figure), relation,
+                          short + (" **missed**" if missed else "")])
+        cells += [[target.title, "not measured", "", short] for target in missing]
+    return markdown(["figure", "median", "measured", "target"], cells)
 
 
-def by_size(figures, part, units, title):
-    """Returns a matrix of the figures by the number of environments, and the names in it."""
-    found = lines(figures, part, "environments", units)
-    if not found:
-        return [], set()
-    sizes = sorted({size for line in found for size, _ in line.points})
-    common = set.intersection(*(set(line.rest) for line in found))
-    cells = []
-    for line in found:
-        # One call at a time is the default.
-        own = tuple(pair for pair in line.rest if pair not in common and pair != ("in_flight", 1))
-        values = dict(line.points)
-        cells.append([f"{line.name} ({conditions(own)})" if own else line.name,
-                      *(number(values[size]) if size in values else "" for size in sizes)])
-    header = f"{title} by environments" + (f", {conditions(sorted(common))}" if common else "")
-    return [*markdown([header, *(f"{size:g}" for size in sizes)], cells), ""], {line.name for line in found}
+def shown(figures):
+    """Returns the figures of a part for the page: times and memory of one call at a time. A reference of others is in
+    their ratios."""
+    references = {figure.reference for figure in figures}
+    return [figure for figure in figures
+            if figure.unit in (*TIMES, "MiB") and dict(figure.under).get("in_flight", 1) == 1
+            and not DETAILS.search(figure.name) and figure.name not in references]
 
 
-def latest(figure):
-    """Returns the 99th percentile, if the part reports it."""
-    late = dict(figure.others).get("p99")
-    return "" if late is None else value(dataclasses.replace(figure, median=late))
-
-
-def section(figures, part):
-    matrices, named = [], set()
-    for units, title in MATRICES:
-        matrix, names = by_size(figures, part, units, title)
-        matrices += matrix
-        named |= names
-    rest = [figure for figure in figures if figure.part == part and figure.name not in named]
-    common = set.intersection(*(set(figure.under) for figure in rest)) if rest else set()
-    header, cells = ["figure", "with", "median", "99 %", "relative to"], []
+def section(figures, part, targets):
+    """Returns the table of a part, without figures that the plots or the targets have."""
+    own = [figure for figure in figures if figure.part == part]
+    plotted = {(line.name, axis) for axis in {what for figure in own for what, _ in figure.under}
+               for line in lines(own, part, axis)}
+    rest = [figure for figure in shown(own)
+            if not any((figure.name, axis) in plotted for axis, _ in figure.under)
+            and not any(target.concerns(figure) for target in targets)]
+    if not rest:
+        return []
+    common = set.intersection(*(set(figure.under) for figure in rest))
+    header, cells = ["figure", "with", "median", "relative to"], []
     for figure in rest:
-        own = tuple(pair for pair in figure.under if pair not in common)
-        cells.append([figure.name, conditions(own) if own else "", value(figure), latest(figure),
+        special = usual(tuple(pair for pair in figure.under if pair not in common))
+        cells.append([figure.name, conditions(special) if special else "", value(figure),
                       f"{times(figure.ratio)} × {figure.reference}" if figure.ratio is not None else ""])
     used = [column for column, name in enumerate(header) if any(line[column] for line in cells)]
     flat = markdown([header[column] for column in used], [[line[column] for column in used] for line in cells])
-    if common:
-        flat = [f"With {conditions(sorted(common))}:", "", *flat]
-    return matrices + flat if rest else matrices[:-1]
+    common = usual(tuple(sorted(common)))
+    return ["", f"With {conditions(common)}:", "", *flat] if common else ["", *flat]
 
 
 def generated(whole, figures, targets, plots):
@@ -113,7 +114,7 @@ def generated(whole, figures, targets, plots):
     text += ["", "## Targets", "", *promises(figures, targets)]
     for part, title in PARTS.items():
         if any(figure.part == part for figure in figures):
-            text += ["", f"## {title}", "", *section(figures, part)]
+            text += ["", f"## {title}", *section(figures, part, targets)]
             text += [line for name in plots if name.startswith(f"performance-{part}-")
                      for line in ("", f"![{title.lower()}: cost against size]({name})")]
     return "\n".join(text) + "\n"
