@@ -189,8 +189,8 @@ constexpr std::array limitRows{
         "Detach devices idle for longer than TIME, such as 30min",
         "How long an attachment may be idle before it is detached.\n"
         "An attachment is in use at a check if a compute process of its environment runs on the "
-        "device and the device's utilisation is above zero or unknown.\n"
-        "Utilisation is measured for the device as a whole, so work of another environment on a "
+        "device and the device's utilization is above zero or unknown.\n"
+        "Utilization is measured for the device as a whole, so work of another environment on a "
         "shared device counts, too.\n"
         "When the service starts, every attachment counts as just used.",
         {"has not used a GPU for {}", "", "it is detached"}},

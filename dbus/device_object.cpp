@@ -74,7 +74,7 @@ void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
                                      (wanted && ledger.get(*wanted).sequence != sequence))
                                      core::fail(core::ErrorCode::NoSuchDevice,
                                                 "device {} or its environment changed while "
-                                                "authorisation was given; try again",
+                                                "authorization was given; try again",
                                                 index);
                                  ledger.detachDevice(index, wanted, reply.caller().actor());
                                  reply.send();

@@ -187,7 +187,7 @@ class Granting : public Operation<Granting<Answer>, Answer> {
         }
         if (now && by_ == Approval::Person && !request_.mayWait)
             core::fail(core::ErrorCode::DeviceUnavailable,
-                       "the devices changed hands while authorisation was given; try again");
+                       "the devices changed hands while authorization was given; try again");
         by_ = Approval::Rules;
         return false;
     }

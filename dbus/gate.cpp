@@ -24,7 +24,7 @@ void Gate::ask(const Caller& caller, const policy::Question& question, Receive r
     Load& load = loads_[caller.uid];
     if (load.questions >= core::caps::questionsPerUser)
         core::fail(core::ErrorCode::LimitsExceeded,
-                   "{} of your calls wait for authorisation already; wait until one is answered",
+                   "{} of your calls wait for authorization already; wait until one is answered",
                    load.questions);
     ++load.questions;
     const Ticket ticket = ++lastTicket_;
@@ -125,14 +125,14 @@ void Gate::requireAuthorized(const Answer& answer, const policy::Question& quest
                    "an administrator's password is needed to {} ({}){}", question.deed, id, remedy);
     case policy::Verdict::Unavailable:
         core::fail(core::ErrorCode::AccessDenied,
-                   "not authorised to {} ({}): polkit does not answer", question.deed, id);
+                   "not authorized to {} ({}): polkit does not answer", question.deed, id);
     case policy::Verdict::TimedOut:
-        core::fail(core::ErrorCode::AccessDenied, "not authorised in time to {} ({})",
+        core::fail(core::ErrorCode::AccessDenied, "not authorized in time to {} ({})",
                    question.deed, id);
     case policy::Verdict::Denied:
         break;
     }
-    core::fail(core::ErrorCode::AccessDenied, "not authorised to {} ({}){}", question.deed, id,
+    core::fail(core::ErrorCode::AccessDenied, "not authorized to {} ({}){}", question.deed, id,
                remedy);
 }
 

@@ -158,7 +158,7 @@ and one
 for each device.
 .BR polkit (8)
 decides whether a caller may call a method.
-If polkit has to ask for a password, the call must carry the flag that allows interactive authorisation.
+If polkit has to ask for a password, the call must carry the flag that allows interactive authorization.
 """
 
 MANUAL_ERRORS = r""".SH ERRORS

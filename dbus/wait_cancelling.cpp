@@ -48,7 +48,7 @@ class WaitCancelling : public Operation<WaitCancelling, Reply<>> {
     }
 
     void cancel(const std::string& byUser) {
-        queue_.dismiss(ticket_, caller().actor(), "the wait was cancelled" + byUser);
+        queue_.dismiss(ticket_, caller().actor(), "the wait was canceled" + byUser);
         reply_.send();
     }
 

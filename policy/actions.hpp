@@ -151,7 +151,7 @@ constexpr const MethodRow& rowOf(std::string_view interface, std::string_view me
         if (row.interface == interface && row.member == member)
             return row;
     }
-    throw "this method has no row in the authorisation table"; // not a constant expression, so the
+    throw "this method has no row in the authorization table"; // not a constant expression, so the
                                                                // build fails
 }
 

@@ -182,7 +182,7 @@ cockpit.locale({
     "by $0": [null, "durch $0"],
     "by Slurm": [null, "durch Slurm"],
     "by the rule $0": [null, "durch die Regel $0"],
-    "cancelled": [null, "abgebrochen"],
+    "canceled": [null, "abgebrochen"],
     "driver $0": [null, "Treiber $0"],
     "for $0": [null, "seit $0"],
     "genv ends the processes of the environment on this GPU, and tells their owner who did it.":

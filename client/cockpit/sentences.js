@@ -8,7 +8,7 @@ import {_, format, plural} from "./i18n.js";
 const REASONS = /** @type {Record<string, () => string>} */ ({
     "process-exit": () => _("its last process ended"), expired: () => _("the lease ended"), idle: () => _("it was idle for too long"),
     "device-lost": () => _("the driver no longer finds it"), job: () => _("by Slurm"), timeout: () => _("the timeout expired"),
-    cancelled: () => _("cancelled"), refused: () => _("refused"),
+    cancelled: () => _("canceled"), refused: () => _("refused"),
 });
 
 const ERRORS = /** @type {Record<string, () => string>} */ ({

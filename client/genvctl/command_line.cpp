@@ -38,7 +38,7 @@ constexpr const char* programFooter =
     "  1  Failure\n"
     "  2  Usage error\n"
     "  3  Not in an active environment\n"
-    "  4  Not authorised\n"
+    "  4  Not authorized\n"
     "  5  Not enough free devices\n"
     "  6  No answer from the service or the machine\n"
     "  7  Over a limit";

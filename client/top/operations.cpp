@@ -127,9 +127,9 @@ std::string Operations::perform(const WaitRequest& request) {
 }
 
 std::string Operations::perform(const LeaveRequest& request) {
-    authorised(fmt::format("Cancelling the wait of {}", request.environment),
+    authorised(fmt::format("Canceling the wait of {}", request.environment),
                [&](Client& client) { client.cancelWait(request.ticket); });
-    return fmt::format("The wait of {} is cancelled", request.environment);
+    return fmt::format("The wait of {} is canceled", request.environment);
 }
 
 } // namespace genv::top

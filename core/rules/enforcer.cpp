@@ -81,7 +81,7 @@ std::string describeEnding(Mood mood, const EnvironmentId& environment, const st
 
 std::string describeCancelling(Mood mood, SlurmJobId job, const std::string& user) {
     return fmt::format("{} Slurm job {} of user {}",
-                       mood == Mood::Does ? "Cancelling" : "Would cancel", job, user);
+                       mood == Mood::Does ? "Canceling" : "Would cancel", job, user);
 }
 
 std::string describeRequeueing(Mood mood, SlurmJobId job, const std::string& user) {

@@ -289,7 +289,7 @@ TEST_F(Authorization, GivesUpWhenTheCallerLeavesWhileItIsAsked) {
         asRoot->manager("ListDevices");
     }
     service.waitForLog("refused dev.genv.Environment.Attach");
-    EXPECT_EQ(service.log().find("not authorised in time"), std::string::npos)
+    EXPECT_EQ(service.log().find("not authorized in time"), std::string::npos)
         << "it is not waited for";
     signalDaemon("polkitd", SIGCONT);
     EXPECT_TRUE(asAlice->environment(id, "Configure", "a{sv}as", 1, "name", "s", "x", 0).ok())
@@ -350,7 +350,7 @@ TEST_F(Authorization, MeansNoWherePolkitDoesNotAnswerInTime) {
     signalDaemon("polkitd", SIGSTOP);
     const Answer answer = asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 1U);
     EXPECT_EQ(answer.error, error::accessDenied);
-    EXPECT_NE(answer.text.find("not authorised in time to attach GPUs"), std::string::npos)
+    EXPECT_NE(answer.text.find("not authorized in time to attach GPUs"), std::string::npos)
         << answer.text;
     EXPECT_EQ(devicesOf(id), "");
     monitor.awaitCall("CancelCheckAuthorization"); // polkit need not answer it any more

@@ -248,11 +248,11 @@ TEST_F(Waits, ThatAreCancelledAreUnavailableAndAreNotCalledAgain) {
     EXPECT_TRUE(asBob->manager("CancelWait", "t", rows[0].ticket).ok());
     const Answer own = asBob->finish(*attach);
     EXPECT_EQ(own.error, error::deviceUnavailable);
-    EXPECT_EQ(own.text, "the wait was cancelled");
+    EXPECT_EQ(own.text, "the wait was canceled");
     EXPECT_TRUE(asRoot->manager("CancelWait", "t", rows[1].ticket).ok());
     const Answer others = asAlice->finish(*activation);
     EXPECT_EQ(others.error, error::deviceUnavailable);
-    EXPECT_EQ(others.text, "the wait was cancelled by root (0)");
+    EXPECT_EQ(others.text, "the wait was canceled by root (0)");
     EXPECT_EQ(environmentCount(), "3");
     EXPECT_EQ(waitingIn(*asRoot), Ids{});
     for (const std::uint64_t ticket : {rows[0].ticket, rows[1].ticket, std::uint64_t{0}})

@@ -90,7 +90,7 @@ TEST_F(SlurmCheck, TellsDevicesThatSlurmHasNotNamedFromDevicesThatGenvHasNot) {
     EXPECT_EQ(judgeSlurm(facts).found, "Slurm schedules GPUs, and genvd does not know which");
     facts.reserves = true;
     const Finding finding = judgeSlurm(facts);
-    EXPECT_EQ(finding.found, "genvd has not learnt from Slurm which GPUs it has here");
+    EXPECT_EQ(finding.found, "genvd has not learned from Slurm which GPUs it has here");
     EXPECT_EQ(finding.verdict, Problem);
     EXPECT_EQ(finding.advice, "\"journalctl -u genvd\" says why.");
 }

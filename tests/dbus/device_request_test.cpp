@@ -129,7 +129,7 @@ TEST_F(DeviceRequests, AreRefusedAtOnceWhereAPersonAgreedToSomethingElse) {
     authorizer.answer(Verdict::Authorized);
     EXPECT_EQ(authorizer.questions.size(), 2U) << "the same question, without and with a prompt";
     EXPECT_EQ(refusals.at(0).message,
-              "the devices changed hands while authorisation was given; try again");
+              "the devices changed hands while authorization was given; try again");
     EXPECT_TRUE(given.empty());
 }
 

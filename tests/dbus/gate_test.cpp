@@ -54,10 +54,10 @@ TEST_F(GateTest, TakesEveryOtherAnswerForANoAndSaysWhich) {
     const std::string asked =
         "detach GPUs from environment 20 of bob (dev.genv.manager.manage-others)";
     const std::vector<std::tuple<Verdict, ErrorCode, std::string>> answers{
-        {Verdict::Denied, ErrorCode::AccessDenied, "not authorised to " + asked},
+        {Verdict::Denied, ErrorCode::AccessDenied, "not authorized to " + asked},
         {Verdict::Unavailable, ErrorCode::AccessDenied,
-         "not authorised to " + asked + ": polkit does not answer"},
-        {Verdict::TimedOut, ErrorCode::AccessDenied, "not authorised in time to " + asked},
+         "not authorized to " + asked + ": polkit does not answer"},
+        {Verdict::TimedOut, ErrorCode::AccessDenied, "not authorized in time to " + asked},
         {Verdict::InteractionRequired, ErrorCode::InteractiveAuthorizationRequired,
          "an administrator's password is needed to " + asked}};
     for (const auto& [verdict, code, text] : answers) {

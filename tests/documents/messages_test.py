@@ -40,15 +40,16 @@ C_TEXT = re.compile(r'R"(\w*)\((?P<raw>.*?)\)\1"|"(?P<text>(?:\\.|[^"\\\n])*)"',
 OTHER_TEXT = re.compile(r"""(?P<raw>(?!x)x)|(?<![\w\\])(?P<quote>["'])(?P<text>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)""")
 
 
-def texts(path):
-    """Yields the texts in a source file: literals, joined where the source splits them."""
+def texts(path, shortest=SHORTEST, longest=LONGEST):
+    """Yields the texts in a source file: literals of that many words and characters, joined where the source splits
+    them."""
     source = path.read_text(encoding="utf-8", errors="replace")
     is_c = path.suffix in (".cpp", ".hpp", ".c", ".h")
     source = re.sub(r"(?m)//.*$", "", source) if is_c else re.sub(r'"""[\s\S]*?"""|(?m:^\s*#.*$)', "", source)
     source = re.sub(r'"\s*\n\s*f?"', "", source)
     for found in (C_TEXT if is_c else OTHER_TEXT).finditer(source):
         text = (found["text"] if found["text"] is not None else found["raw"]).replace('\\"', '"')
-        if len(re.findall(r"[A-Za-z]{2,}", text)) >= SHORTEST and len(text) <= LONGEST:
+        if len(re.findall(r"[A-Za-z]{2,}", text)) >= shortest and len(text) <= longest:
             yield text
 
 

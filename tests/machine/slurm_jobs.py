@@ -58,7 +58,7 @@ class Node(SlurmTest):
         await_that("an answer", lambda: "Slurm does not list its GPUs of this node" in self.log()
                    or self.machine.run(["test", "-e", DEVICES]).status == 0)
         if self.machine.run(["test", "-e", DEVICES]).status != 0:
-            self.assertIn("genvd has not learnt from Slurm which GPUs it has here", self.doctor())
+            self.assertIn("genvd has not learned from Slurm which GPUs it has here", self.doctor())
         self.assertEqual(self.scopes(), started)  # only slurmd may start it
         self.machine.must(["systemctl", "start", "slurmd"])
         await_that("Slurm's devices", lambda: self.machine.run(["test", "-s", DEVICES]).status == 0)
@@ -156,7 +156,7 @@ class Idle(SlurmTest):
     def test_a_cancelled_job(self):
         working, idle = self.start_both("cancel")
         self.await_end(idle)
-        self.assertIn(f"Cancelling Slurm job {idle} of user alice: it is idle", self.log())
+        self.assertIn(f"Canceling Slurm job {idle} of user alice: it is idle", self.log())
         self.assertIn("JobState=CANCELLED", self.machine.must(["scontrol", "show", "job", idle]))
         self.assert_works(working)
 

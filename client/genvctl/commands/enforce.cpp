@@ -121,8 +121,8 @@ void addEnforce(CLI::App& app, Context& context) {
         "Prints a line for each finding and action, and errors to standard error. With\n"
         "--json, prints an array for each cycle. These limits apply only while the\n"
         "command runs; genvd.conf sets permanent ones. With GENV_TERMINATE_PROCESSES=0\n"
-        "in the environment, environments lose their GPUs and no process is signalled.\n"
-        "--dry-run needs no authorisation.");
+        "in the environment, environments lose their GPUs and no process is signaled.\n"
+        "--dry-run needs no authorization.");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { enforce(context, *arguments); };
     });

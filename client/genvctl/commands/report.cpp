@@ -340,7 +340,7 @@ void report(Context& context, const ReportArguments& arguments) {
 
 void addReport(CLI::App& app, Context& context) {
     CLI::App* command =
-        app.add_subcommand("report", "Summarise the GPU hours of users and devices");
+        app.add_subcommand("report", "Summarize the GPU hours of users and devices");
     const auto arguments = std::make_shared<ReportArguments>();
     arguments->history.addTo(*command, "a week ago");
     arguments->listing.addFormatTo(*command);

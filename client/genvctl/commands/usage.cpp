@@ -52,7 +52,7 @@ void addExecute(CLI::App& usage, Context& context) {
         "The report names entities of a snapshot to terminate and to detach:\n"
         "{\"terminate\": {\"processes\": [...]}, \"detach\": {\"0\": {\"envs\": [...]}}}\n"
         "Entities that have changed since the snapshot are left alone. With\n"
-        "GENV_TERMINATE_PROCESSES=0 in the environment, no process is signalled.");
+        "GENV_TERMINATE_PROCESSES=0 in the environment, no process is signaled.");
     command->callback([&context] { context.command = [&context] { executeReport(context); }; });
 }
 

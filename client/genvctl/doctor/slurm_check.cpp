@@ -200,7 +200,7 @@ void judgeDevices(const SlurmFacts& facts, Troubles& troubles) {
         return;
     }
     if (!facts.devices) {
-        troubles.add(Problem, "genvd has not learnt from Slurm which GPUs it has here",
+        troubles.add(Problem, "genvd has not learned from Slurm which GPUs it has here",
                      "\"journalctl -u genvd\" says why.");
         return;
     }

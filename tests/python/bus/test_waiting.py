@@ -73,7 +73,7 @@ class TestWaiting:
             say(refused(genv.cancel_wait, -1).startswith("InvalidArgs: "), genv.queue())
         """)
         assert canceller.expect_success() == ["bobs True 1 True", "True", "True []"]
-        assert bob.line() == "DeviceUnavailable: the wait was cancelled"
+        assert bob.line() == "DeviceUnavailable: the wait was canceled"
         alice.expect_success()
 
     @BOTH
