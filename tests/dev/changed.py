@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Selects the sources for `./dev check`: those that differ from the last commit, or else those that it changed.
 
-Prints one line for each: "file PATH" for C++ sources, and "folder FOLDER" for folders of tests with unit tests of
-these sources, relative to tests/.
+    changed.py ROOT [FOLDER]
+
+Prints one line for each: "file PATH" for C++ sources, "folder FOLDER" for folders of tests, relative to tests/, that
+these sources can break (or just the FOLDER), and "left FOLDER" for those that test something else.
 """
 
 import pathlib
@@ -10,6 +12,9 @@ import subprocess
 import sys
 
 SOURCES = {".cpp", ".hpp", ".c", ".h"}
+# The tests of the service that fail first when a room changes that it is built from.
+DEPENDENT = {"core": ("policy", "dbus", "service", "bus"), "policy": ("dbus", "bus"), "dbus": ("bus",),
+             "service": ("bus", "faults")}
 
 
 def test_folder_of(path: pathlib.PurePath, tests: pathlib.Path) -> pathlib.PurePath | None:
@@ -43,13 +48,32 @@ def changed(root: pathlib.Path) -> list[pathlib.PurePath]:
     return []
 
 
+def folders_of(sources: list[pathlib.PurePath], tests: pathlib.Path) -> list[pathlib.PurePath]:
+    """Returns the folders of tests that these sources can break, none inside another, the slow ones last."""
+    found = {folder for path in sources if (folder := test_folder_of(path, tests))}
+    for path in sources:
+        found |= {pathlib.PurePath(name) for name in DEPENDENT.get(path.parts[0], ()) if (tests / name).is_dir()}
+    return sorted((folder for folder in found if found.isdisjoint(folder.parents)),
+                  key=lambda folder: (folder.parts[0] in ("bus", "faults"), folder))
+
+
+def others(folders: list[pathlib.PurePath], tests: pathlib.Path) -> list[str]:
+    """Returns the other folders of tests, as far as they are at the top."""
+    tested = {folder.parts[0] for folder in folders}
+    return sorted(file.parent.name for file in tests.glob("*/CMakeLists.txt") if file.parent.name not in tested)
+
+
 def main() -> None:
-    root = pathlib.Path(sys.argv[1])
+    root, folder = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    tests = root / "tests"
     sources = changed(root)
+    folders = [pathlib.PurePath(folder[0])] if folder else folders_of(sources, tests)
     for path in sources:
         print("file", path)
-    for folder in sorted({f for path in sources if (f := test_folder_of(path, root / "tests"))}):
-        print("folder", folder)
+    for path in folders:
+        print("folder", path)
+    for name in others(folders, tests):
+        print("left", name)
 
 
 if __name__ == "__main__":

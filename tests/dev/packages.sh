@@ -218,7 +218,7 @@ deps() {
     local group
     for group in "$@"; do
         [[ -n ${packages[$group]-} ]] ||
-            die "unknown group \"$group\": expected build, test, slurm, on, bench, coverage, fuzz, lint or package" 2
+            die "unknown group \"$group\": expected demo, build, test, slurm, on, bench, coverage, fuzz, lint or package" 2
     done
     ensure "$@"
 }

@@ -39,6 +39,19 @@ class Folders(unittest.TestCase):
         self.assertIsNone(self.folder_of("bench/core/rules_bench.cpp"))
         self.assertIsNone(self.folder_of("main.cpp"))
 
+    def folders_of(self, *paths):
+        return [str(folder) for folder in changed.folders_of(list(map(pathlib.PurePath, paths)), self.root / "tests")]
+
+    def test_what_is_built_from_a_room_is_tested_too(self):
+        (self.root / "tests/bus").mkdir()
+        self.assertEqual(self.folders_of("core/a.cpp"), ["core", "service", "bus"])
+        self.assertEqual(self.folders_of("service/gpu/a.cpp"), ["service/gpu", "bus"])
+        self.assertEqual(self.folders_of("core/a.cpp", "service/gpu/a.cpp"), ["core", "service", "bus"])
+        self.assertEqual(self.folders_of("client/genvctl/text.cpp"), ["client"])
+
+    def test_what_is_left_out_is_named(self):
+        self.assertEqual(changed.others([pathlib.PurePath("service/gpu")], self.root / "tests"), ["client", "core", "remote"])
+
     def git(self, *arguments):
         subprocess.run(
             ["git", "-C", self.root, "-c", "user.name=a", "-c", "user.email=a@b.example", *arguments],

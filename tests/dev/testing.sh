@@ -1,0 +1,208 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# `./dev test` in each of its modes, and `./dev fuzz`. ./dev sources this file, and defines `root`.
+# shellcheck disable=SC2119,SC2120,SC2154
+
+# testCommand [MODE]... [CTEST-ARGUMENT]...
+testCommand() {
+    local mode='' suite='' slurm='' arguments=()
+    while (($#)); do
+        case $1 in
+        --quick | --full | --released | --coverage | --on)
+            [[ -z $mode ]] || die "$mode and $1 are given: expected one of --quick, --full, --released, --coverage or --on" 2
+            mode=$1
+            if [[ $1 == --on ]]; then
+                suite=${2-}
+                (($# == 1)) || shift
+            fi
+            ;;
+        --slurm) slurm=$1 ;;
+        *) arguments+=("$1") ;;
+        esac
+        shift
+    done
+    [[ -z $slurm || -z $mode || $mode == --on ]] || die "$mode and --slurm are given: expected --slurm alone, or with --on" 2
+    case $mode$slurm in
+    --on*) testOn "$suite" "${slurm:---released}" "${arguments[@]}" ;;
+    --slurm) testSlurm "${arguments[@]}" ;;
+    --released) testReleased "${arguments[@]}" ;;
+    --coverage) testCoverage "${arguments[@]}" ;;
+    --quick) testQuick "${arguments[@]}" ;;
+    --full) testAll full "${arguments[@]}" ;;
+    *) testAll '' "${arguments[@]}" ;;
+    esac
+}
+
+# checkArguments [CTEST-ARGUMENT]...: refuses what ctest would ignore, and run all tests.
+checkArguments() {
+    local argument previous='' known
+    known=" $(ctest --help | grep -E '^  -' | grep -oE '(^ +|, ?)--?[[:alnum:]-]+' | tr -d ' ,' | paste -sd ' ') "
+    for argument; do
+        if [[ $argument == -* ]]; then
+            [[ $known == *" ${argument%%=*} "* || $argument =~ ^-j[0-9]+$ ]] ||
+                die "unknown argument \"$argument\": expected an option of ctest (ctest --help)" 2
+        elif [[ $previous != -* ]]; then
+            die "unknown argument \"$argument\": expected an option of ctest, such as -R $argument" 2
+        fi
+        previous=$argument
+    done
+}
+
+# runTests PRESET [CTEST-ARGUMENT]...: runs tests, and stores the results for the summary even if
+# tests fail.
+runTests() {
+    # Tests on a bus mostly wait for other processes on it, with sanitizers a little less.
+    local preset=$1 folder=build/$1 status=0 parallel=$((2 * jobs))
+    shift
+    # Slurm is only installed for `test --slurm`.
+    [[ $* == *'-L ^slurm$'* ]] || set -- -LE '^slurm$' "$@"
+    say "testing $preset"
+    rm -f "$folder"/{results.xml,ctest-status}
+    ctest --test-dir "$folder" --show-only=json-v1 >"$folder/tests.json"
+    [[ $preset != release ]] || parallel=$((3 * jobs))
+    withPlainLayout "$preset" ctest --test-dir "$folder" -j "$parallel" --output-on-failure --no-tests=error \
+        --test-output-size-passed 4194304 --output-junit results.xml "$@" || status=$?
+    printf '%s\n' "$status" >"$folder/ctest-status"
+}
+
+# summarize WHERE FOLDER...: prints the results. Returns a failure if a test failed or was skipped
+# without a permitted reason.
+summarize() {
+    noteOwner
+    say "summary$1"
+    python3 tests/dev/summary.py "${@:2}"
+}
+
+# testQuick [CTEST-ARGUMENT]...: runs the unit tests with the sanitizers.
+testQuick() {
+    ensure build test package
+    checkArguments "$@"
+    export UBSAN_OPTIONS=${UBSAN_OPTIONS-print_stacktrace=1}
+    build asan
+    runTests asan -L '^unit$' "$@"
+    summarize '' build/asan
+}
+
+# testAll [full] [CTEST-ARGUMENT]...: with the sanitizers, runs all tests. With the release build,
+# runs the tests on a bus and of packages and machines. With ThreadSanitizer, runs only tests
+# without an uninstrumented event loop (CMakePresets.json). Each build runs during the tests of the
+# previous one.
+testAll() {
+    local full=$1 fuzzed=0 threads=()
+    shift
+    ensure build test package
+    checkArguments "$@"
+    if [[ $full ]]; then
+        export GENV_TEST_FULL=1
+        threads=(core_tests)
+    fi
+    ((EUID == 0)) || printf 'dev: note: without root the tests on a bus are skipped, and the run fails; run: sudo %s/dev test\n' "$root" >&2
+    export UBSAN_OPTIONS=${UBSAN_OPTIONS-print_stacktrace=1}
+
+    build asan
+    buildAside release --target shipped
+    runTests asan "$@"
+    joinBuild
+    buildAside tsan --target tsan_tests "${threads[@]}"
+    runTests release -L '^(bus|gpu|package|machine)$' "$@"
+    joinBuild
+    runTests tsan -L "^tsan${full:+(-full)?}\$" "$@"
+    [[ ${GENV_TEST_FULL-} != 1 ]] || fuzz || fuzzed=$?
+    summarize '' build/{asan,release,tsan} && return "$fuzzed"
+}
+
+# testReleased [CTEST-ARGUMENT]...: runs all tests of the release build.
+testReleased() {
+    ensure build test package
+    checkArguments "$@"
+    needRoot "test --released"
+    build release
+    runTests release "$@"
+    summarize " ($(systemName))" build/release
+}
+
+# testSlurm [CTEST-ARGUMENT]...: tests the release build on the nodes of a Slurm cluster, one cluster
+# at a time, and its packages on a machine with Debian's Slurm.
+testSlurm() {
+    ensure build test package slurm
+    checkArguments "$@"
+    needRoot "test --slurm"
+    build release --target slurm_cluster
+    runTests release -L '^slurm$' -j 1 "$@"
+    summarize " ($(systemName), Slurm)" build/release
+}
+
+# testOn SUITE MODE [CTEST-ARGUMENT]...: runs the same tests on another Debian. Without further
+# arguments, --released also tests the upgrade of a machine to it if it is the next release.
+testOn() {
+    local suite=$1 mode=$2 status=0
+    shift 2
+    tests/dev/on --check "$suite" || exit
+    ensure on
+    # A signal interrupts only the wait for a background command. The command ends with this
+    # process, even after SIGKILL.
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    setpriv --pdeathsig TERM tests/dev/on "$suite" ./dev test "$mode" "$@" &
+    wait $! || status=$?
+    trap - INT TERM
+    if ((status == 0 && $# == 0)) && [[ $mode == --released ]] && [[ $(nextSuite) == "$suite" ]]; then
+        upgradeTo "$suite" || status=$?
+    fi
+    return "$status"
+}
+
+# nextSuite: prints the Debian release that follows this one.
+nextSuite() {
+    # shellcheck source=/dev/null
+    case $(. /etc/os-release && printf '%s' "${VERSION_CODENAME-}") in
+    bookworm) printf 'trixie\n' ;;
+    esac
+}
+
+# upgradeTo SUITE: upgrades a machine with packages of this Debian to the given one and to the
+# packages built there.
+upgradeTo() {
+    ensure build test package
+    build release --target shipped
+    ctest --test-dir build/release --output-on-failure --no-tests=error -R '^package\.build$'
+    say "upgrading a machine to Debian $1"
+    GENV_NEXT_SUITE=$1 GENV_NEXT_PACKAGES=$root/build/on/$1/build/release/packages \
+        tests/machine/machine build/release tests/machine/dist-upgrade-test
+}
+
+# Matches source lines without a decision. gcov counts branches there that the compiler has added (a
+# call that may throw, a temporary that is destroyed, the guard of a static). No test can take such
+# branches; see data/doc/testing.md.
+decidesNothing='^(?!.*(\b(if|for|while|switch|case|do)\b|\?|&&|\|\|)).*$'
+
+# testCoverage [CTEST-ARGUMENT]...: measures the coverage of genvd's code by its unit tests and its
+# tests on a bus.
+testCoverage() {
+    local folder=build/coverage status=0
+    ensure build test coverage
+    checkArguments "$@"
+    needRoot "test --coverage"
+    build coverage --target coverage_tests
+    find "$folder" -name '*.gcda' -delete
+    # Exclude tests of clients, because other users could not write the counters, and tests of
+    # floods, because their limits do not apply to instrumented programs.
+    GCOV_ERROR_FILE=/dev/null runTests coverage -R '^(core|policy|dbus|service|bus|hostile)\.' -E '^(bus\.containers|hostile\.(output|floods|S.*))$' "$@"
+    say "counting"
+    mkdir -p "$folder/html"
+    gcovr --root . --filter core/ --filter policy/ --filter dbus/ --filter service/ --exclude-throw-branches \
+        --exclude-branches-by-pattern "$decidesNothing" --json "$folder/coverage.json" \
+        --html-details "$folder/html/index.html" --html-title "genv $(git describe --always 2>/dev/null)" "$folder"
+    summarize '' "$folder" || status=1
+    say "coverage ($folder/html/index.html shows it line by line)"
+    python3 tests/dev/coverage.py "$folder/coverage.json" || status=1
+    return "$status"
+}
+
+# fuzz [TARGET]...: fuzzes targets, and writes only to build/fuzz.
+fuzz() {
+    ensure build test
+    build fuzz || return
+    say "fuzzing"
+    tests/fuzz/run-all build/fuzz "$@"
+}
