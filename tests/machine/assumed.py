@@ -79,10 +79,13 @@ def bobs_job_ends(session):
     session.close()
 
 
-def alice_logs_out(session):
-    """Logs alice out, while her job goes on."""
-    session.shells.pop("alice").leave()
+def alice_loses_her_connection(session):
+    """Closes alice's terminal, which ends her shell and its jobs except those of nohup, and logs her in again."""
     alices_job_runs(session)
+    lost = session.shells.pop("alice")
+    shell = lost.run("echo $$").strip()
+    lost.hang_up()
+    await_that("the end of her shell", lambda: session.machine.run(["kill", "-0", shell]).status != 0)
 
 
 def alice_is_set_up(session):
@@ -235,7 +238,7 @@ BEFORE = {
     ("data/doc/user.md", "genvctl run --gpus 4 --wait=2h --lifetime 8h -- python train.py"): alices_job_runs,
     ("data/doc/user.md", "genvctl extend --id 71 12h"): alices_job_ends,
     ("data/doc/user.md", "seq 8 | xargs -P 8 -I FOLD genvctl run --wait -- python test.py --fold FOLD"): bobs_job_ends,
-    ("data/doc/user.md", "genvctl envs"): alice_logs_out,
+    ("data/doc/user.md", "genvctl envs"): alice_loses_her_connection,
     ("data/doc/user.md", "genv activate --gpus 2"): alice_is_set_up,
     ("data/doc/user.md", "genvctl history --since yesterday --kind detached"): nothing_is_saved,
 }
