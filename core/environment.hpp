@@ -49,6 +49,7 @@ struct Attachment {
     /// extended while one of them waits.
     std::vector<std::uint64_t> keptFor = {};
     bool overLimit = false; ///< a limit was lowered below it, and KeepGrants= spares it
+    BootTime began = {};    ///< `since` on the boot clock, which cannot be set; zero if unknown
 
     friend bool operator==(const Attachment&, const Attachment&) = default;
 };
@@ -97,6 +98,10 @@ struct Wait {
     /// The lifetime of the environment if the request starts it, otherwise of the attachment.
     std::optional<std::chrono::seconds> lifetime;
     BootTime began = {}; ///< `since` on the boot clock, which cannot be set
+    // The order of the queue (core/fair_order.hpp).
+    std::int32_t priority = 0;     ///< among the requests of its user
+    std::uint32_t overtakings = 0; ///< how often it was overtaken while it was first
+    std::optional<BootTime> firstSince = {};
 
     friend bool operator==(const Wait&, const Wait&) = default;
 };

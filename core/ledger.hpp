@@ -51,12 +51,14 @@ struct NewEnvironment {
     /// Starts when the environment gets its devices, if it has to wait for them.
     std::optional<std::chrono::seconds> lifetime = std::nullopt;
     std::optional<EnvironmentId> parent = std::nullopt; ///< set for a child environment
+    std::int32_t priority = 0;                          ///< of its wait among those of its user
 };
 
 /// The terms of a grant.
 struct Terms {
     bool exempt = false; ///< may exceed a limit, approved by a privileged caller
     std::optional<std::chrono::seconds> lifetime;
+    std::int32_t priority = 0; ///< of a wait among those of its user
 };
 
 /// The settings to change; an inner nullopt unsets the setting.
@@ -164,8 +166,10 @@ class Ledger {
     void activate(NewEnvironment environment, const std::optional<Plan>& plan, const Actor& actor);
     void attach(const EnvironmentId& id, const Plan& plan, const Actor& actor,
                 const Terms& terms = {});
-    /// Grants the devices of a waiting request.
-    void grant(std::uint64_t ticket, const Placement& placement);
+    /// Grants the devices of a waiting request, and counts an overtaking for other waiting requests
+    /// of different environments.
+    void grant(std::uint64_t ticket, const Placement& placement,
+               const std::vector<std::uint64_t>& overtaken = {});
     /// Detaches the devices at these indices, or all devices if there are none. Throws
     /// Error(NotAttached).
     void detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices,
@@ -227,6 +231,8 @@ class Ledger {
     /// wait, if it is not the one who made the request.
     void endWait(std::uint64_t ticket, const Reason& why,
                  const std::optional<Actor>& actor = std::nullopt);
+    /// Records since when a waiting request is the next one of its user, if it is.
+    void noteFirst(std::uint64_t ticket, const std::optional<BootTime>& since);
     /// Releases a lock. Does nothing if it is already released.
     void unlock(std::uint64_t number);
     /// Records a lock request that has to wait.

@@ -102,6 +102,12 @@ void Ledger::endWait(std::uint64_t ticket, const Reason& why, const std::optiona
     applyFact(std::move(next), ending, std::pair{ticket, Cause{why, ending.actor}});
 }
 
+void Ledger::noteFirst(std::uint64_t ticket, const std::optional<BootTime>& since) {
+    Environment next = get(waits_.at(ticket));
+    std::ranges::find(next.waits, ticket, &Wait::ticket)->firstSince = since;
+    applyFact(std::move(next), Cause::fact(Reason::user()));
+}
+
 void Ledger::unlock(std::uint64_t number) {
     const auto found = locks_.find(number);
     if (found == locks_.end())

@@ -107,6 +107,7 @@ void Ledger::giveToJob(Environment& environment, const DeviceUuid& uuid) {
     attachment.device = device->facts;
     attachment.overSubscribed = isShared;
     attachment.since = clock_.wallNow();
+    attachment.began = clock_.bootNow();
     attachment.sequence = ++lastSequence_;
     environment.attachments.push_back(std::move(attachment));
 }

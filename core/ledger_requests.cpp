@@ -95,7 +95,9 @@ void Ledger::addAttachments(Environment& environment, const Placement& placement
                               clock_.wallNow(),
                               ++lastSequence_,
                               std::nullopt,
-                              device.keptFor};
+                              device.keptFor,
+                              false,
+                              clock_.bootNow()};
         if (terms.lifetime)
             attachment.lease = leaseFor(*terms.lifetime);
         environment.attachments.push_back(std::move(attachment));
@@ -105,7 +107,8 @@ void Ledger::addAttachments(Environment& environment, const Placement& placement
 void Ledger::addWait(Environment& environment, const AttachRequest& request, const Terms& terms,
                      const Actor& actor, bool startsEnvironment) {
     environment.waits.push_back({++lastSequence_, request, clock_.wallNow(), actor, terms.exempt,
-                                 startsEnvironment, false, terms.lifetime, clock_.bootNow()});
+                                 startsEnvironment, false, terms.lifetime, clock_.bootNow(),
+                                 terms.priority});
 }
 
 void Ledger::carryOut(Environment& environment, const Plan& plan, const Terms& terms,
@@ -154,7 +157,7 @@ Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& pl
     environment.configuration = std::move(wanted.configuration);
     environment.processes = std::move(wanted.processes);
     environment.kernels = std::move(wanted.kernels);
-    const Terms terms{wanted.exempt, wanted.lifetime};
+    const Terms terms{wanted.exempt, wanted.lifetime, wanted.priority};
     if (const auto* wait = plan ? std::get_if<PlannedWait>(&*plan) : nullptr) {
         addWait(environment, wait->request, terms, actor, true);
         return environment;
@@ -187,7 +190,8 @@ void Ledger::attach(const EnvironmentId& id, const Plan& plan, const Actor& acto
     apply({std::move(next)}, Cause::request(actor, environment.uid));
 }
 
-void Ledger::grant(std::uint64_t ticket, const Placement& placement) {
+void Ledger::grant(std::uint64_t ticket, const Placement& placement,
+                   const std::vector<std::uint64_t>& overtaken) {
     const Environment& environment = get(waits_.at(ticket));
     const Wait granted = wait(ticket);
     requireFresh(placement, poolOf(environment).devices(), &environment);
@@ -203,7 +207,14 @@ void Ledger::grant(std::uint64_t ticket, const Placement& placement) {
             next.lease = leaseFor(*granted.lifetime);
         addAttachments(next, placement, {granted.exempt, std::nullopt});
     }
-    apply({std::move(next)}, Cause::request(granted.actor, environment.uid));
+    const Cause cause = Cause::request(granted.actor, environment.uid);
+    std::vector<Environment> nexts;
+    for (const std::uint64_t other : overtaken) {
+        nexts.push_back(get(waits_.at(other)));
+        ++std::ranges::find(nexts.back().waits, other, &Wait::ticket)->overtakings;
+    }
+    nexts.push_back(std::move(next));
+    apply(std::move(nexts), cause);
 }
 
 void Ledger::detach(const EnvironmentId& id, const std::vector<DeviceIndex>& indices,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/limits.hpp"
 
+#include "core/fair_order.hpp"
 #include "core/limit_definitions.hpp"
 
 #include <algorithm>
@@ -130,6 +131,13 @@ Names LimitTable::names() const {
 
 Limits LimitTable::of(const UserInfo& user) const {
     return limitsFrom(*this, user, IsStricter());
+}
+
+std::uint32_t LimitTable::weightOf(const UserInfo& user) const {
+    Limits defaults;
+    defaults.weight = defaultWeight;
+    return valueOf(defaults, sectionsOf(*this, user), &Limits::weight, IsStricter())
+        .value_or(defaultWeight);
 }
 
 Limits LimitTable::enforcedOn(const UserInfo& user) const {

@@ -37,6 +37,8 @@ struct Limits {
     std::optional<Bytes> maxGpuMemoryPerDevice;            ///< on any one device
     std::optional<std::chrono::milliseconds> maxLifetime;  ///< lifetime of an environment
     std::optional<std::chrono::milliseconds> idleTimeout;  ///< idle time of an attachment
+    std::optional<std::uint32_t> weight =
+        std::nullopt; ///< no limit: the user's weight in the queue's fair order
 
     friend bool operator==(const Limits&, const Limits&) = default;
 };
@@ -73,6 +75,11 @@ struct LimitTable {
     /// the user gets the most generous limit that may be theirs: nobody's work may end because of
     /// another user's limit.
     [[nodiscard]] Limits enforcedOn(const UserInfo& user) const;
+
+    /// Returns the weight of a user in the fair order of the queue: the smallest one of the user's
+    /// own sections, else the largest one of the user's groups, else the default. In doubt, it is
+    /// the smallest one that may be the user's.
+    [[nodiscard]] std::uint32_t weightOf(const UserInfo& user) const;
 
     friend bool operator==(const LimitTable&, const LimitTable&) = default;
 };

@@ -383,6 +383,16 @@ bool haveSameOutcome(const Plan& a, const Plan& b) {
            placementOf(a).detach == placementOf(b).detach;
 }
 
+bool isAskedFor(const AttachRequest& request, const Device& device) {
+    if (const auto* indices = std::get_if<IndicesWanted>(&request.wanted))
+        return std::find(indices->indices.begin(), indices->indices.end(), device.facts.index) !=
+               indices->indices.end();
+    if (const auto* uuids = std::get_if<UuidsWanted>(&request.wanted))
+        return std::find(uuids->uuids.begin(), uuids->uuids.end(), device.facts.uuid) !=
+               uuids->uuids.end();
+    return matchesModel(device.facts, request.model);
+}
+
 std::vector<const Device*> candidates(const AttachRequest& request, const DeviceTable& devices,
                                       const Environment* environment, DeviceKind kind) {
     std::vector<const Device*> result;

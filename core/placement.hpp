@@ -69,6 +69,9 @@ bool haveSameOutcome(const Plan& a, const Plan& b);
 /// matches an unset model.
 bool matchesModel(const DeviceFacts& facts, const std::optional<std::string>& model);
 
+/// Returns whether a request names a device, or a model that it matches.
+bool isAskedFor(const AttachRequest& request, const Device& device);
+
 // `devices` are the machine's or, for a child of an environment, those of its parent.
 
 /// Returns the devices of a kind that a request for a number of devices could ever get, without

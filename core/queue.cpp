@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::chrono::seconds writeRetryInterval{1};
 
+// How often the queue is served while use and time may change its order.
+constexpr std::chrono::seconds reorderInterval{10};
+
 // Returns whether one of its processes still lives. If none does, its end is about to be reported.
 bool hasLivingProcess(const Environment& environment) {
     const auto lives = [](const RootProcess& process) {
@@ -37,9 +40,9 @@ bool wantsDeviceOfSlurms(const AttachRequest& request, const DeviceTable& device
 } // namespace
 
 Queue::Queue(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const EventHub& events,
-             Log& log, LimitsOf limitsOf, TimesOf times)
+             Log& log, LimitsOf limitsOf, TimesOf times, Ordering ordering)
     : ledger_(ledger), clock_(clock), scheduler_(scheduler), events_(events), log_(log),
-      limitsOf_(std::move(limitsOf)), times_(std::move(times)) {}
+      limitsOf_(std::move(limitsOf)), times_(std::move(times)), ordering_(std::move(ordering)) {}
 
 void Queue::expectClients() {
     for (const auto& [ticket, environment] : ledger_.waits())
@@ -288,8 +291,8 @@ const Environment* Queue::parentOf(const Environment& environment) const {
 KeptDevices Queue::keptDevices(const Environment* environment, const Environment* parent) const {
     KeptDevices kept(ledger_, clock_.bootNow(), times_().keepFor,
                      environment != nullptr ? parentOf(*environment) : parent);
-    for (const auto& [ticket, id] : ledger_.waits()) {
-        if (kept.areFor(ledger_.get(id)))
+    for (const Ticket ticket : order()) {
+        if (kept.areFor(ledger_.get(ledger_.waits().at(ticket))))
             keep(ticket, kept);
     }
     return kept;
@@ -313,17 +316,29 @@ void Queue::schedule() {
 }
 
 void Queue::serve() {
+    noteFirsts(places());
+    const std::vector<QueuePlace> places = this->places();
     KeptByParent kept;
-    std::vector<Ticket> tickets;
-    for (const auto& [ticket, id] : ledger_.waits())
-        tickets.push_back(ticket);
-    for (const Ticket ticket : tickets) {
-        if (ledger_.waits().contains(ticket)) // it may have ended because of an earlier one
-            serve(ticket, kept);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        // A request may have ended because of an earlier one.
+        if (ledger_.waits().contains(places[i].request.ticket) && serve(places, i, kept)) {
+            schedule();
+            break;
+        }
     }
+    serveAgainLater();
 }
 
-void Queue::serve(Ticket ticket, KeptByParent& all) {
+void Queue::serveAgainLater() {
+    reorder_.reset();
+    if (rules().order == QueueOrder::Fair && ledger_.waits().size() > 1)
+        reorder_ = scheduler_.after(reorderInterval, [this] { schedule(); });
+}
+
+// Returns whether the grant changed the order of the requests behind it, since one of them cannot
+// be overtaken any more.
+bool Queue::serve(const std::vector<QueuePlace>& places, std::size_t index, KeptByParent& all) {
+    const Ticket ticket = places[index].request.ticket;
     const Wait& wait = ledger_.wait(ticket);
     const Environment& environment = ledger_.get(ledger_.waits().at(ticket));
     const Environment* parent = parentOf(environment);
@@ -333,7 +348,7 @@ void Queue::serve(Ticket ticket, KeptByParent& all) {
     const auto waiter = waiters_.find(ticket);
     if (waiter == waiters_.end() || !hasLivingProcess(environment)) {
         keep(ticket, kept);
-        return;
+        return false;
     }
     try {
         Placement placement =
@@ -344,10 +359,16 @@ void Queue::serve(Ticket ticket, KeptByParent& all) {
                 ? std::nullopt
                 : admitAttachment(ledger_, environment, limitsOf_(waiter->second.owner), placement,
                                   kept.of(environment.uid));
-        if (violation)
+        if (violation) {
             refuse(ticket, {ErrorCode::QuotaExceeded, *violation});
-        else
-            grant(ticket, std::move(placement));
+            return false;
+        }
+        const auto passed = overtaken(places, index, placement, kept.devices());
+        grant(ticket, std::move(placement), passed);
+        return std::ranges::any_of(passed, [&](Ticket other) {
+            return ledger_.waits().contains(other) &&
+                   ledger_.wait(other).overtakings == rules().maxOvertaking;
+        });
     } catch (const Error& error) {
         const bool mayPass = error.code() == ErrorCode::DeviceUnavailable ||
                              error.code() == ErrorCode::StorageFailed ||
@@ -358,10 +379,11 @@ void Queue::serve(Ticket ticket, KeptByParent& all) {
         } else {
             refuse(ticket, error);
         }
+        return false;
     }
 }
 
-void Queue::grant(Ticket ticket, Placement placement) {
+void Queue::grant(Ticket ticket, Placement placement, const std::vector<Ticket>& overtaken) {
     placement.detach.clear(); // surplus devices stay, if it has more than requested by now
     const Environment& before = ledger_.get(ledger_.waits().at(ticket));
     const Wait& wait = ledger_.wait(ticket);
@@ -370,7 +392,7 @@ void Queue::grant(Ticket ticket, Placement placement) {
     for (const Placement::Device& device : placement.attach)
         granted.devices.push_back(device.facts);
     try {
-        ledger_.grant(ticket, placement);
+        ledger_.grant(ticket, placement, overtaken);
     } catch (const Error& error) {
         // Nothing changed, so the request continues to wait, and the grant is retried.
         log_.error("a waiting request could not be granted: {}", error.what());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The queue of requests that wait for devices: first come, first served. The children of an
-// environment have a queue of their own, for the devices of their parent.
+// The queue of requests that wait for devices, in the order of core/fair_order.hpp. The children of
+// an environment have a queue of their own, for the devices of their parent.
 //
 // Kept devices do not lie idle without need. A request may use them if its lease ends before the
 // waiting requests can start (backfill). That lease cannot be extended while they wait. No request
@@ -16,11 +16,13 @@
 #include "core/admission.hpp"
 #include "core/error.hpp"
 #include "core/events.hpp"
+#include "core/fair_order.hpp"
 #include "core/kept_devices.hpp"
 #include "core/ledger.hpp"
 #include "core/open_plans.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/scheduler.hpp"
+#include "core/user_use.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -40,6 +42,22 @@ struct WaitingTimes {
     std::chrono::milliseconds keepFor{std::chrono::hours{1}};
 };
 
+/// What the order of the queue depends on. Without it, the queue is by arrival.
+struct Ordering {
+    std::function<OrderRules()> rules; ///< in force
+    std::function<std::uint32_t(const UserInfo&)> weightOf;
+    const UserUse* use = nullptr;
+};
+
+/// The standing of a waiting request.
+struct Standing {
+    UserShare share; ///< its user's
+    std::int32_t priority = 0;
+    std::uint32_t overtakings = 0;      ///< so far
+    std::optional<BootTime> firstSince; ///< set while it is the next request of its user
+    bool canBeOvertaken = true;         ///< by later requests of other users
+};
+
 class Queue {
   public:
     using Ticket = std::uint64_t;
@@ -53,7 +71,7 @@ class Queue {
     /// All referenced objects must outlive this one, which must outlive the last iteration of the
     /// loop.
     Queue(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const EventHub& events,
-          Log& log, LimitsOf limitsOf, TimesOf times);
+          Log& log, LimitsOf limitsOf, TimesOf times, Ordering ordering = {});
 
     /// Call this after the state was restored. The restored requests start to wait for their
     /// clients.
@@ -83,6 +101,11 @@ class Queue {
     /// `except`. Requests of child environments are not counted, since their parents hold those
     /// devices already.
     [[nodiscard]] KeptForUser keptFor(Uid owner, std::optional<Ticket> except = std::nullopt) const;
+
+    /// Returns the waiting requests in the order in force.
+    [[nodiscard]] std::vector<Ticket> order() const;
+    /// Returns the standing of a waiting request. The ticket must be one of order().
+    [[nodiscard]] Standing standing(Ticket ticket) const;
 
     /// Throws Error(LimitsExceeded) if this actor, for this owner, cannot add another request.
     void requireRoom(Uid owner, Uid actor) const;
@@ -151,9 +174,18 @@ class Queue {
     void keep(Ticket ticket, KeptDevices& kept) const;
     void limitWait(Ticket ticket, Waiter& waiter);
     void schedule();
+    [[nodiscard]] OrderRules rules() const;
+    [[nodiscard]] UserShare shareOf(Ticket ticket, const Environment& environment) const;
+    [[nodiscard]] std::vector<QueuePlace> places() const;
     void serve();
-    void serve(Ticket ticket, KeptByParent& all);
-    void grant(Ticket ticket, Placement placement);
+    void noteFirsts(const std::vector<QueuePlace>& places);
+    void serveAgainLater();
+    [[nodiscard]] bool serve(const std::vector<QueuePlace>& places, std::size_t index,
+                             KeptByParent& all);
+    [[nodiscard]] std::vector<Ticket> overtaken(const std::vector<QueuePlace>& places,
+                                                std::size_t index, const Placement& placement,
+                                                const DeviceTable& devices) const;
+    void grant(Ticket ticket, Placement placement, const std::vector<Ticket>& overtaken);
     void refuse(Ticket ticket, const Error& error);
     void forget(const EnvironmentId& environment);
     void giveUpOnClients();
@@ -167,12 +199,14 @@ class Queue {
     Log& log_;
     const LimitsOf limitsOf_;
     const TimesOf times_;
+    const Ordering ordering_;
     OpenPlans openPlans_;
     std::map<Ticket, Waiter> waiters_;
     std::set<Ticket> abandoned_;
     std::vector<Dismissed> dismissed_;
     std::unique_ptr<Scheduled> timeout_;
-    std::unique_ptr<Scheduled> retry_; ///< retries a grant that could not be written
+    std::unique_ptr<Scheduled> retry_;   ///< retries a grant that could not be written
+    std::unique_ptr<Scheduled> reorder_; ///< the order may change without an event
     bool scheduled_ = false;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/device.hpp"
+#include "core/fair_order.hpp"
 #include "core/limits.hpp"
 #include "core/rule_definitions.hpp"
 
@@ -91,6 +92,10 @@ struct Settings {
     std::chrono::milliseconds maxWait{86'400'000}; ///< maximum waiting time of a request
     /// How long a holder without a lease is assumed to stay, counted from each computation.
     std::chrono::milliseconds keepFor{3'600'000};
+    QueueOrder order = QueueOrder::Fifo;
+    std::chrono::milliseconds halfLife{std::chrono::hours{7 * 24}}; ///< of a user's use
+    std::uint32_t maxOvertaking = 20; ///< how often a user's first request can be overtaken
+    std::chrono::milliseconds maxFirst{std::chrono::hours{1}}; ///< and for how long
 
     IsolationSettings isolation;
     SlurmSettings slurm;

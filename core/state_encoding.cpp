@@ -59,6 +59,8 @@ json encodeAttachment(const Attachment& attachment) {
         encoded["kept_for"] = attachment.keptFor;
     if (attachment.overLimit)
         encoded["over_limit"] = true;
+    if (attachment.began != BootTime{})
+        encoded["began"] = attachment.began.time_since_epoch().count();
     return encoded;
 }
 
@@ -101,6 +103,12 @@ json encodeWait(const Wait& wait) {
         encoded["login"] = *wait.actor.login;
     if (wait.lifetime)
         encoded["lifetime"] = wait.lifetime->count();
+    if (wait.priority != 0)
+        encoded["priority"] = wait.priority;
+    if (wait.overtakings != 0)
+        encoded["overtakings"] = wait.overtakings;
+    if (wait.firstSince)
+        encoded["first_since"] = wait.firstSince->time_since_epoch().count();
     return encoded;
 }
 

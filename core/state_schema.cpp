@@ -3,6 +3,7 @@
 #include "core/state_schema.hpp"
 
 #include "core/error.hpp"
+#include "core/fair_order.hpp"
 #include "core/state_upgrades.hpp"
 #include "core/text.hpp"
 
@@ -131,6 +132,8 @@ Attachment decodeAttachment(const json& value) {
     attachment.overSubscribed = flag(value, "over_subscribed");
     attachment.exempt = flagIfAny(value, "exempt");
     attachment.overLimit = flagIfAny(value, "over_limit");
+    if (value.contains("began"))
+        attachment.began = bootTime(value, "began");
     attachment.since = fromMicroseconds(requireNumber(value, "since"));
     attachment.sequence = requireNumber(value, "sequence");
     attachment.lease = leaseIfAny(value);
@@ -174,6 +177,13 @@ AttachRequest decodeRequest(const json& value) {
     return request;
 }
 
+std::int32_t priorityIn(const json& wait) {
+    const json& value = wait.at("priority");
+    if (!value.is_number_integer() || value < -maxPriority || value > maxPriority)
+        throw StateError("a wait has an impossible priority");
+    return value.get<std::int32_t>();
+}
+
 Wait decodeWait(const json& value) {
     requireObject(value, "a wait");
     Wait wait;
@@ -190,6 +200,12 @@ Wait decodeWait(const json& value) {
         wait.lifetime = std::chrono::seconds{requireNumber32(value, "lifetime")};
     if (value.contains("began"))
         wait.began = bootTime(value, "began");
+    if (value.contains("priority"))
+        wait.priority = priorityIn(value);
+    if (value.contains("overtakings"))
+        wait.overtakings = requireNumber32(value, "overtakings");
+    if (value.contains("first_since"))
+        wait.firstSince = bootTime(value, "first_since");
     return wait;
 }
 

@@ -17,16 +17,6 @@ namespace {
 
 constexpr std::size_t maxNamed = 4;
 
-bool isWanted(const AttachRequest& request, const Device& device) {
-    if (const auto* indices = std::get_if<IndicesWanted>(&request.wanted))
-        return std::find(indices->indices.begin(), indices->indices.end(), device.facts.index) !=
-               indices->indices.end();
-    if (const auto* uuids = std::get_if<UuidsWanted>(&request.wanted))
-        return std::find(uuids->uuids.begin(), uuids->uuids.end(), device.facts.uuid) !=
-               uuids->uuids.end();
-    return matchesModel(device.facts, request.model);
-}
-
 // Returns the longest lifetime with which a request gets its devices now. The later its lease would
 // end, the fewer keepers it passes.
 std::optional<std::chrono::milliseconds>
@@ -59,7 +49,7 @@ std::string describeKeepers(const AttachRequest& request, const Requester& reque
     std::map<std::uint64_t, std::vector<DeviceIndex>> byKeeper;
     for (const auto& [index, device] : kept.devices().byIndex()) {
         const auto keepers = kept.reservations().keepersOf(device.facts.uuid);
-        if (!keepers.empty() && isWanted(request, device))
+        if (!keepers.empty() && isAskedFor(request, device))
             byKeeper[keepers.front().ticket].push_back(index);
     }
     std::string text;
@@ -86,7 +76,7 @@ std::string describeHolders(const AttachRequest& request, const DeviceTable& dev
     std::size_t named = 0;
     std::size_t more = 0;
     for (const auto& [index, device] : devices.byIndex()) {
-        if (!isWanted(request, device))
+        if (!isAskedFor(request, device))
             continue;
         for (const Holder& holder : device.holders) {
             if (++named > maxNamed) {

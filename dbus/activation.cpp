@@ -330,6 +330,7 @@ class Activation : public Operation<Activation, ActivateReply> {
                                          {}, exempt,        lifetime};
         if (const core::Environment* within = parent())
             environment.parent = within->id;
+        environment.priority = wanted_.waiting.priority;
         if (kernel_)
             environment.kernels.push_back(livingKernel());
         else
@@ -338,7 +339,7 @@ class Activation : public Operation<Activation, ActivateReply> {
     }
 
     void join(const core::EnvironmentId& id, const std::optional<core::Plan>& plan, bool exempt) {
-        const core::Terms terms{exempt, wanted_.waiting.lifetime};
+        const core::Terms terms{exempt, wanted_.waiting.lifetime, wanted_.waiting.priority};
         if (kernel_)
             context_.sharing.ledger.addKernel(id, livingKernel(), caller().actor(), plan, terms);
         else

@@ -47,6 +47,14 @@ WaitOptions takeWaitOptions(Options& options) {
     waiting.wait = options.takeFlag("wait");
     waiting.timeout = options.takeSeconds("timeout");
     waiting.lifetime = options.takeSeconds("lifetime");
+    const auto priority = options.take<std::int32_t>("priority");
+    if (priority && !waiting.wait)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "priority orders the waiting requests of a user; it needs wait");
+    if (priority && (*priority < -core::maxPriority || *priority > core::maxPriority))
+        core::fail(core::ErrorCode::InvalidArgs, "invalid priority {}: expected {} to {}",
+                   *priority, -core::maxPriority, core::maxPriority);
+    waiting.priority = priority.value_or(0);
     if (waiting.timeout && !waiting.wait)
         core::fail(core::ErrorCode::InvalidArgs,
                    "timeout says how long to wait at most; it needs wait");

@@ -20,6 +20,7 @@ struct WaitOptions {
     bool wait = false;
     std::optional<std::chrono::seconds> timeout; ///< timeout of the wait
     std::optional<std::chrono::seconds> lifetime;
+    std::int32_t priority = 0; ///< of the wait among those of its user
 };
 
 /// Takes the options that Activate and Attach share. Throws core::Error(InvalidArgs).

@@ -156,8 +156,9 @@ void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
 }
 
 QueueRows ManagerObject::ListQueue() {
-    return answer<managerInterface, "ListQueue">(
-        context_.calls, getObject(), [this] { return queueRows(context_.sharing.ledger); });
+    return answer<managerInterface, "ListQueue">(context_.calls, getObject(), [this] {
+        return queueRows(context_.sharing.ledger, context_.sharing.queue);
+    });
 }
 
 void ManagerObject::CancelWait(sdbus::Result<>&& result, uint64_t ticket) {

@@ -87,9 +87,10 @@ ReadingRows readingRows(const core::ReadingRing& readings, std::uint64_t since,
     return rows;
 }
 
-QueueRows queueRows(const core::Ledger& ledger) {
+QueueRows queueRows(const core::Ledger& ledger, const core::Queue& queue) {
     QueueRows rows;
-    for (const auto& [ticket, id] : ledger.waits()) {
+    for (const core::Queue::Ticket ticket : queue.order()) {
+        const core::EnvironmentId& id = ledger.waits().at(ticket);
         const core::Environment& environment = ledger.get(id);
         const core::Wait& wait = ledger.wait(ticket);
         rows.emplace_back(ticket, id, environment.uid,
@@ -116,6 +117,10 @@ VariantMap policyOf(const core::Settings& settings) {
                       {"KillAfter", seconds(settings.killAfter)},
                       {"MaxWait", seconds(settings.maxWait)},
                       {"KeepFor", seconds(settings.keepFor)},
+                      {"Order", sdbus::Variant{core::toString(settings.order)}},
+                      {"HalfLife", seconds(settings.halfLife)},
+                      {"MaxOvertaking", sdbus::Variant{settings.maxOvertaking}},
+                      {"MaxFirst", seconds(settings.maxFirst)},
                       {"Linger", sdbus::Variant{settings.linger}},
                       {"KeepGrants", sdbus::Variant{settings.keepGrants}},
                       {"DryRun", sdbus::Variant{settings.dryRun}},

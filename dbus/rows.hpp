@@ -5,6 +5,7 @@
 #include "core/ledger.hpp"
 #include "core/limit_use.hpp"
 #include "core/ports/observer.hpp"
+#include "core/queue.hpp"
 #include "core/reading_ring.hpp"
 #include "core/settings.hpp"
 #include "dbus/options.hpp"
@@ -47,10 +48,10 @@ using ReadingRows = std::vector<sdbus::Struct<std::uint32_t, std::uint64_t, std:
 ReadingRows readingRows(const core::ReadingRing& readings, std::uint64_t since,
                         const core::DeviceTable& devices);
 
-/// Ticket, environment, uid, number of missing devices, start; in the order of the queue.
+/// Ticket, environment, uid, number of missing devices, start; in the order in force.
 using QueueRows = std::vector<
     sdbus::Struct<std::uint64_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>>;
-QueueRows queueRows(const core::Ledger& ledger);
+QueueRows queueRows(const core::Ledger& ledger, const core::Queue& queue);
 
 /// Name of the limit: allowed and used amount.
 using LimitRows = std::map<std::string, sdbus::Struct<std::uint64_t, std::uint64_t>>;

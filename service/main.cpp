@@ -111,7 +111,7 @@ struct Sockets {
 int serve(const Sockets& sockets, service::Logger& log) {
     service::Directories directories{directory("RUNTIME_DIRECTORY", "/run/genv"),
                                      directory("CONFIGURATION_DIRECTORY", "/etc/genv"),
-                                     sockets.slurm};
+                                     sockets.slurm, directory("STATE_DIRECTORY", "/var/lib/genv")};
     service::GlibLoop loop;
     const core::Settings settings = service::readSettings(directories.configuration);
     service::Service service(loop, log, directories, settings,

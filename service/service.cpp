@@ -44,8 +44,8 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
         loop_, log, std::move(gpus), std::move(procProgram),
         std::make_unique<SlurmSocket>(SlurmSocketSettings{directories.slurmSocket}, loop_));
     lines_ = std::make_unique<journal::NamedLines>(machine_->users, log, log.takesFields());
-    sharing_ = std::make_unique<Sharing>(*machine_, loop_, *lines_, directories.runtime, settings_,
-                                         gates_);
+    sharing_ = std::make_unique<Sharing>(*machine_, loop_, *lines_, directories.runtime,
+                                         directories.state, settings_, gates_);
     machine_->observer.setUnifiedMemory(settings_.unifiedMemory);
     policing_ = std::make_unique<Policing>(*machine_, *sharing_, loop_, *lines_, settings_);
     slurmDevices_ =
@@ -277,7 +277,7 @@ void Service::take(core::Settings next, const core::Actor& actor) {
         log_.warning("the new Backend takes effect when the service starts again");
     machine_->observer.setUnifiedMemory(settings_.unifiedMemory);
     sharing_->ledger.reserve(settings_.slurm.devices);
-    sharing_->queue.settingsChanged();
+    sharing_->settingsChanged();
     sharing_->isolation.checkAll();
     slurmDevices_->configured(!settings_.slurm.devices.empty());
     identities_->forget();
@@ -309,6 +309,7 @@ void Service::fail(const std::string& why) {
 void Service::stop() {
     systemManager_.stopping();
     sharing_->refusedOpens.reportAll(); // the kernel's counters may be gone at the next start
+    sharing_->useRecorder.stop();
     loop_.quit(EXIT_SUCCESS);
 }
 

@@ -34,6 +34,7 @@ struct Directories {
     std::filesystem::path runtime;       ///< parent of the state folder
     std::filesystem::path configuration; ///< genvd.conf and its drop-ins
     std::filesystem::path slurmSocket{}; ///< the socket of genv-slurm
+    std::filesystem::path state{};       ///< what outlives the boot
 };
 
 class Service {

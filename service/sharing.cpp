@@ -4,8 +4,8 @@
 namespace genv::service {
 
 Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
-                 const std::filesystem::path& runtime, const core::Settings& settings,
-                 core::Gates& gates)
+                 const std::filesystem::path& runtime, const std::filesystem::path& state,
+                 const core::Settings& settings, core::Gates& gates)
     : store(runtime, log), ledger(store, machine.clock, events),
       isolation(ledger, gates, events, log,
                 [&settings]() -> const core::IsolationSettings& { return settings.isolation; }),
@@ -14,6 +14,9 @@ Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
       lingering(ledger, machine.observer, machine.processes, loop, events,
                 [&settings] { return settings.linger; }),
       occupancy(ledger, machine.observer, loop), lockPipes(log),
+      useFiles(state, runtime, log, &GlibLoop::post), use(ledger, machine.clock, settings.halfLife),
+      useRecorder(use, useFiles, machine.clock, loop,
+                  [&settings] { return settings.order == core::QueueOrder::Fair; }),
       queue(
           ledger, machine.clock, loop, events, log,
           [&settings, &users = machine.users](const core::UserInfo& user) {
@@ -21,18 +24,32 @@ Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
           },
           [&settings] {
               return core::WaitingTimes{settings.maxWait, settings.keepFor};
-          }),
+          },
+          {[&settings] {
+               return core::OrderRules{settings.order, settings.maxOvertaking, settings.maxFirst};
+           },
+           [&settings, &users = machine.users](const core::UserInfo& user) {
+               return settings.limits.weightOf(users.newest(user));
+           },
+           &use}),
       locks(ledger, lockPipes, loop, log), leases(ledger, machine.clock, loop, events),
       kernelRestarts(ledger, machine.processes, machine.kernels, machine.clock, loop),
       idleness(events), memoryWatch(events),
-      jobs(ledger, machine.users, machine.jobCgroups, machine.clock, log), machine_(machine) {
+      jobs(ledger, machine.users, machine.jobCgroups, machine.clock, log), machine_(machine),
+      settings_(settings) {
     ledger.guardBy(&isolation);
     ledger.reserve(settings.slurm.devices);
 }
 
 core::RecoveryReport Sharing::recover() {
-    // Recovery reports the environments in the state as events, so that their leases continue.
+    // Recovery reports the environments in the state as events, so that their leases continue and
+    // what they hold counts.
     events.subscribe([this](const core::Event& event) { leases.onEvent(event); });
+    useRecorder.restore();
+    events.subscribe([this](const core::Event& event) {
+        use.onEvent(event);
+        useRecorder.onEvent(event);
+    });
     isolation.check();
     return core::recover(ledger, store, machine_.processes, machine_.clock.bootNow());
 }
@@ -40,6 +57,17 @@ core::RecoveryReport Sharing::recover() {
 void Sharing::resumeWaits() {
     locks.recover();
     queue.expectClients();
+    // Weights depend on the groups of the owners, which are not in the state.
+    std::set<core::Uid> owners;
+    for (const auto& [ticket, id] : ledger.waits())
+        owners.insert(ledger.get(id).uid);
+    core::describeAll(machine_.users, owners, [](const auto& /*users*/) {});
+}
+
+void Sharing::settingsChanged() {
+    use.setHalfLife(settings_.halfLife);
+    useRecorder.settingsChanged();
+    queue.settingsChanged();
 }
 
 void Sharing::observed(const core::Observation& observation) {

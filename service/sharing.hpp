@@ -18,25 +18,30 @@
 #include "core/recovery.hpp"
 #include "core/refusal_watch.hpp"
 #include "core/settings.hpp"
+#include "core/use_recorder.hpp"
+#include "core/user_use.hpp"
 #include "service/lock_pipes.hpp"
 #include "service/machine.hpp"
 #include "service/state/file_store.hpp"
 #include "service/state/reported_opens_file.hpp"
+#include "service/state/use_files.hpp"
 
 #include <filesystem>
 
 namespace genv::service {
 
 struct Sharing {
-    /// The documents are below `runtime`. All arguments must outlive this object. The settings may
-    /// change.
+    /// The documents are below `runtime`, and what outlives the boot is below `state`. All
+    /// arguments must outlive this object. The settings may change.
     Sharing(Machine& machine, GlibLoop& loop, core::Log& log, const std::filesystem::path& runtime,
-            const core::Settings& settings, core::Gates& gates);
+            const std::filesystem::path& state, const core::Settings& settings, core::Gates& gates);
 
     /// Reads the documents and resumes the environments whose processes still exist.
     core::RecoveryReport recover();
     /// Keeps the places of requests that waited before the start.
     void resumeWaits();
+    /// Handles a change of the settings.
+    void settingsChanged();
     /// Processes a sample of the GPUs.
     void observed(const core::Observation& observation);
     /// Handles a sample to which the driver did not reply.
@@ -51,6 +56,9 @@ struct Sharing {
     core::Lingering lingering;
     core::Occupancy occupancy;
     LockPipes lockPipes;
+    UseFiles useFiles;
+    core::UserUse use;
+    core::UseRecorder useRecorder;
     core::Queue queue;
     core::Locks locks;
     core::Leases leases;
@@ -64,6 +72,7 @@ struct Sharing {
     void lookAtGate();
 
     Machine& machine_;
+    const core::Settings& settings_;
 };
 
 } // namespace genv::service

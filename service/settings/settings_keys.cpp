@@ -68,6 +68,27 @@ void readLimit(const std::string& value, std::uint32_t& limit) {
                    core::escaped(value), core::infinite<std::uint32_t>());
 }
 
+// Reads a number within bounds.
+std::uint32_t readNumber(const std::string& value, std::uint32_t least, std::uint32_t most) {
+    std::uint32_t number = 0;
+    const char* end = value.data() + value.size();
+    const auto [stop, error] = std::from_chars(value.data(), end, number);
+    if (error != std::errc{} || stop != end || number < least || number > most)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "invalid value \"{}\": expected a number from {} to {}", core::escaped(value),
+                   least, most);
+    return number;
+}
+
+core::QueueOrder readOrder(const std::string& value) {
+    if (value == "fifo")
+        return core::QueueOrder::Fifo;
+    if (value == "fair")
+        return core::QueueOrder::Fair;
+    core::fail(core::ErrorCode::InvalidArgs, "invalid value \"{}\": expected fifo or fair",
+               core::escaped(value));
+}
+
 void readLimit(const std::string& value, core::Bytes& limit) {
     limit = core::parseBytes(value);
 }
@@ -214,8 +235,19 @@ const Keys<Settings>& enforcementKeys() {
 }
 
 const Keys<Settings>& queueKeys() {
-    static const Keys<Settings> keys{timeKey("MaxWait", &Settings::maxWait, leastInterval),
-                                     timeKey("KeepFor", &Settings::keepFor, milliseconds{0})};
+    static const Keys<Settings> keys{
+        timeKey("MaxWait", &Settings::maxWait, leastInterval),
+        timeKey("KeepFor", &Settings::keepFor, milliseconds{0}),
+        {"Order",
+         [](const std::string& value, Settings& settings) { settings.order = readOrder(value); },
+         [](const Settings& settings) { return core::toString(settings.order); }},
+        timeKey("HalfLife", &Settings::halfLife, leastInterval),
+        {"MaxOvertaking",
+         [](const std::string& value, Settings& settings) {
+             settings.maxOvertaking = readNumber(value, 0, core::infinite<std::uint32_t>());
+         },
+         [](const Settings& settings) { return std::to_string(settings.maxOvertaking); }},
+        timeKey("MaxFirst", &Settings::maxFirst, milliseconds{0})};
     return keys;
 }
 
@@ -269,6 +301,26 @@ const Keys<Settings>& slurmKeys() {
 
 const Keys<Limits>& limitKeys() {
     static const Keys<Limits> keys = makeLimitKeys();
+    return keys;
+}
+
+// An empty value unsets the weight, as it does a limit.
+void readWeight(const std::string& value, Limits& limits) {
+    limits.weight.reset();
+    if (!value.empty())
+        limits.weight = readNumber(value, 1, core::maxWeight);
+}
+
+Keys<Limits> makePersonKeys() {
+    Keys<Limits> keys = limitKeys();
+    keys.push_back(
+        {"Weight", readWeight, [](const Limits& limits) { return writeLimit(limits.weight); }});
+    return keys;
+}
+
+// The keys of sections that name a user or a group.
+const Keys<Limits>& personKeys() {
+    static const Keys<Limits> keys = makePersonKeys();
     return keys;
 }
 
@@ -339,7 +391,9 @@ constexpr std::array plainSections{
 
 std::vector<std::string_view> Section::keys() const {
     const Keys<Settings>* keys = settingsKeys(kind_);
-    return keys != nullptr ? namesOf(*keys) : namesOf(limitKeys());
+    if (keys != nullptr)
+        return namesOf(*keys);
+    return namesOf(kind_ == Kind::Limits ? limitKeys() : personKeys());
 }
 
 bool Section::has(std::string_view key) const {
@@ -351,9 +405,9 @@ void Section::read(std::string_view key, const std::string& value, Settings& set
     if (const Keys<Settings>* keys = settingsKeys(kind_))
         readKey(*keys, key, value, settings);
     else if (kind_ == Kind::User)
-        readKey(limitKeys(), key, value, settings.limits.users[name_]);
+        readKey(personKeys(), key, value, settings.limits.users[name_]);
     else if (kind_ == Kind::Group)
-        readKey(limitKeys(), key, value, settings.limits.groups[name_]);
+        readKey(personKeys(), key, value, settings.limits.groups[name_]);
     else
         readKey(limitKeys(), key, value, settings.limits.general);
 }
@@ -362,9 +416,9 @@ std::string Section::write(std::string_view key, const Settings& settings) const
     if (const Keys<Settings>* keys = settingsKeys(kind_))
         return writeKey(*keys, key, settings);
     if (kind_ == Kind::User)
-        return writeKey(limitKeys(), key, limitsOf(settings.limits.users, name_));
+        return writeKey(personKeys(), key, limitsOf(settings.limits.users, name_));
     if (kind_ == Kind::Group)
-        return writeKey(limitKeys(), key, limitsOf(settings.limits.groups, name_));
+        return writeKey(personKeys(), key, limitsOf(settings.limits.groups, name_));
     return writeKey(limitKeys(), key, settings.limits.general);
 }
 

@@ -28,6 +28,25 @@ bool writeWhole(int fd, std::string_view text) {
     return true;
 }
 
+// `isOnDisk`: waits until the disk has the text, before the new file replaces the old one.
+int replace(int directory, const std::string& name, std::string_view text, bool isOnDisk) {
+    const std::string temporary = name + std::string(temporarySuffix);
+    int error = 0;
+    {
+        const core::Descriptor file(::openat(directory, temporary.c_str(),
+                                             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+                                             0600));
+        if (file.get() < 0 || !writeWhole(file.get(), text) ||
+            (isOnDisk && ::fsync(file.get()) < 0))
+            error = errno;
+    }
+    if (error == 0 && ::renameat(directory, temporary.c_str(), directory, name.c_str()) < 0)
+        error = errno;
+    if (error != 0)
+        ::unlinkat(directory, temporary.c_str(), 0);
+    return error;
+}
+
 } // namespace
 
 std::optional<std::string> readOwnFile(int directory, const std::string& name, std::size_t max,
@@ -70,20 +89,11 @@ std::optional<std::string> readOwnFile(int directory, const std::string& name, s
 }
 
 int replaceOwnFile(int directory, const std::string& name, std::string_view text) {
-    const std::string temporary = name + std::string(temporarySuffix);
-    int error = 0;
-    {
-        const core::Descriptor file(::openat(directory, temporary.c_str(),
-                                             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-                                             0600));
-        if (file.get() < 0 || !writeWhole(file.get(), text))
-            error = errno;
-    }
-    if (error == 0 && ::renameat(directory, temporary.c_str(), directory, name.c_str()) < 0)
-        error = errno;
-    if (error != 0)
-        ::unlinkat(directory, temporary.c_str(), 0);
-    return error;
+    return replace(directory, name, text, false);
+}
+
+int replaceOwnFileOnDisk(int directory, const std::string& name, std::string_view text) {
+    return replace(directory, name, text, true);
 }
 
 } // namespace genv::service

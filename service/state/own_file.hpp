@@ -23,4 +23,7 @@ std::optional<std::string> readOwnFile(int directory, const std::string& name, s
 /// old file stays.
 int replaceOwnFile(int directory, const std::string& name, std::string_view text);
 
+/// The same for a file that must survive a power failure. This takes as long as the disk.
+int replaceOwnFileOnDisk(int directory, const std::string& name, std::string_view text);
+
 } // namespace genv::service

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "core/queue.hpp"
+#include "core/use_recorder.hpp"
+#include "tests/core/fake_use_store.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 #include <map>
@@ -12,7 +14,11 @@ namespace genv::tests {
 class Queueing : public LedgerTest {
   protected:
     Queueing() {
-        events.subscribe([this](const core::Event& event) { queue.onEvent(event); });
+        events.subscribe([this](const core::Event& event) {
+            use.onEvent(event);
+            recorder.onEvent(event);
+            queue.onEvent(event);
+        });
     }
 
     // Requests devices as a client does: free devices are granted at once.
@@ -76,6 +82,15 @@ class Queueing : public LedgerTest {
         scheduler.turn();
     }
 
+    core::Ordering ordering(const core::UserUse& used) {
+        return {[this] { return orderRules; },
+                [this](const core::UserInfo& user) {
+                    const auto weight = weights.find(user.uid);
+                    return weight == weights.end() ? core::defaultWeight : weight->second;
+                },
+                &used};
+    }
+
     using Answers = std::vector<std::optional<core::ErrorCode>>;
     std::map<std::string, Answers> answers;
     std::map<std::string, std::string> reasons;
@@ -83,13 +98,20 @@ class Queueing : public LedgerTest {
     SilentLog log;
     core::Limits limits;
     core::WaitingTimes times;
+    core::OrderRules orderRules;
+    std::map<core::Uid, std::uint32_t> weights; ///< of other users: the default
+    FakeUseStore useStore;
+    core::UserUse use{ledger, clock, std::chrono::hours{7 * 24}};
+    core::UseRecorder recorder{use, useStore, clock, scheduler,
+                               [this] { return orderRules.order == core::QueueOrder::Fair; }};
     core::Queue queue{ledger,
                       clock,
                       scheduler,
                       events,
                       log,
                       [this](const core::UserInfo&) { return limits; },
-                      [this] { return times; }};
+                      [this] { return times; },
+                      ordering(use)};
 };
 
 } // namespace genv::tests

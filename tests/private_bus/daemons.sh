@@ -71,7 +71,7 @@ Audit=no
 RateLimitIntervalSec=0
 RuntimeMaxUse=64M
 TEXT
-    startDaemon journal env -u RUNTIME_DIRECTORY /lib/systemd/systemd-journald
+    startDaemon journal env -u RUNTIME_DIRECTORY -u STATE_DIRECTORY /lib/systemd/systemd-journald
     awaitFrom journal "its socket" test -S /run/systemd/journal/io.systemd.journal
 }
 

@@ -195,7 +195,8 @@ SetEnv {" ".join(f'{name}="{value}"' for name, value in variables.items())}
                      "LOGNAME": "root", "SHELL": "/bin/bash", "GENV_PRIVATE_BUS": self.bus_folder,
                      "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.bus_folder}/bus.sock",
                      "RUNTIME_DIRECTORY": f"{self.bus_folder}/run/genv",
-                     "CONFIGURATION_DIRECTORY": f"{self.bus_folder}/config"}
+                     "CONFIGURATION_DIRECTORY": f"{self.bus_folder}/config",
+                     "STATE_DIRECTORY": f"{self.bus_folder}/state"}
         variables.update({name: os.environ[name] for name in (*KEPT_VARIABLES, "TERM") if name in os.environ})
         return ["nsenter", f"--target={self.init}", "--mount", "--net", "--pid", "--uts", "--wd=/", "env", "-i",
                 *(f"{name}={value}" for name, value in variables.items()), *words(command)]

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/use_recorder.hpp"
+
+#include <utility>
+
+namespace genv::core {
+
+UseRecorder::UseRecorder(UserUse& use, UseStore& store, const Clock& clock, Scheduler& scheduler,
+                         std::function<bool()> isOrdering)
+    : use_(use), store_(store), clock_(clock), scheduler_(scheduler),
+      isOrdering_(std::move(isOrdering)) {}
+
+void UseRecorder::restore() {
+    const UseRecords records = store_.read();
+    if (records.lasting)
+        use_.restore(*records.lasting, store_.boot());
+    if (!records.recent)
+        return;
+    use_.restore(*records.recent, store_.boot());
+    // The next record of recent changes replaces this one, so it repeats its rows.
+    for (const UseRow& row : records.recent->rows)
+        recent_.insert(row.uid);
+    if (!recent_.empty())
+        writeLater();
+}
+
+void UseRecorder::onEvent(const Event& event) {
+    if (const auto* detached = std::get_if<Detached>(&event)) {
+        recent_.insert(detached->owner);
+        if (isOrdering_())
+            writeRecent();
+        writeLater();
+    } else if (std::holds_alternative<Attached>(event)) {
+        writeLater();
+    }
+}
+
+void UseRecorder::settingsChanged() {
+    if (isOrdering_())
+        writeRecent();
+    writeLater(); // a new half-life changes the use
+}
+
+void UseRecorder::stop() {
+    timer_.reset();
+    store_.writeNow(record(use_.all(clock_.bootNow())));
+}
+
+UseRecord UseRecorder::record(std::vector<UseRow> rows) const {
+    return {store_.boot(), clock_.bootNow(), clock_.wallNow(), std::move(rows)};
+}
+
+void UseRecorder::writeRecent() {
+    std::set<Uid> users = recent_;
+    users.insert(writing_.begin(), writing_.end());
+    store_.writeRecent(record(use_.rows(users)));
+}
+
+void UseRecorder::writeLater() {
+    if (!timer_)
+        timer_ = scheduler_.after(interval, [this] { write(); });
+}
+
+// The users of a failed record stay among the recent ones.
+void UseRecorder::write() {
+    timer_.reset();
+    writing_.merge(std::exchange(recent_, {}));
+    store_.write(record(use_.all(clock_.bootNow())), [this](bool isWritten) {
+        if (isWritten)
+            writing_.clear();
+        if (!isWritten || use_.isGrowing())
+            writeLater();
+    });
+}
+
+} // namespace genv::core

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Records what users have used, so that it outlives the service: at most once a minute while it
+// changes, and at a stop. After a reboot, at most the last minute is lost.
+//
+// A restart of the service loses nothing. What is held follows from the attachments in the state.
+// When a holding ends and the order depends on it, the use of its owner is recorded at once in a
+// small record that outlives only the service.
+#pragma once
+
+#include "core/events.hpp"
+#include "core/ports/clock.hpp"
+#include "core/ports/scheduler.hpp"
+#include "core/ports/use_store.hpp"
+#include "core/user_use.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <set>
+
+namespace genv::core {
+
+class UseRecorder {
+  public:
+    static constexpr std::chrono::minutes interval{1};
+
+    /// `isOrdering` returns whether the order of the queue depends on the use. All arguments must
+    /// outlive this object.
+    UseRecorder(UserUse& use, UseStore& store, const Clock& clock, Scheduler& scheduler,
+                std::function<bool()> isOrdering);
+
+    /// Reads the records. Call this before the ledger is restored.
+    void restore();
+    /// Handles an event of the ledger, after `use` has.
+    void onEvent(const Event& event);
+    void settingsChanged();
+    /// Records the use at a stop.
+    void stop();
+
+  private:
+    [[nodiscard]] UseRecord record(std::vector<UseRow> rows) const;
+    void writeRecent();
+    void writeLater();
+    void write();
+
+    UserUse& use_;
+    UseStore& store_;
+    const Clock& clock_;
+    Scheduler& scheduler_;
+    const std::function<bool()> isOrdering_;
+    std::set<Uid> recent_;  ///< users whose holdings ended since the last record
+    std::set<Uid> writing_; ///< those that are being recorded
+    std::unique_ptr<Scheduled> timer_;
+};
+
+} // namespace genv::core

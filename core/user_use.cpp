@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/user_use.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace genv::core {
+
+namespace {
+
+// Use below this is forgotten: it no longer changes the order.
+constexpr double leastUse = 1e-3;
+
+double fractionOf(const Attachment& attachment) {
+    const auto memory = attachment.device.knownMemory();
+    if (!attachment.share || !memory || memory->count == 0)
+        return 1;
+    return std::min(1.0, static_cast<double>(attachment.share->count) /
+                             static_cast<double>(memory->count));
+}
+
+// Returns when the row of a record was valid, on the clock of this boot.
+BootTime momentOf(const UseRow& row, const UseRecord& record, const std::string& boot, BootTime now,
+                  WallTime wallNow) {
+    if (record.boot == boot)
+        return std::min(row.asOf, now);
+    constexpr std::chrono::microseconds none{0};
+    const auto age = std::max(none, record.bootTime - row.asOf);
+    const auto since = std::max(none, wallNow - record.wallTime);
+    return now - age - since;
+}
+
+} // namespace
+
+double useAfter(double gpuSeconds, double gpus, std::chrono::microseconds duration,
+                std::chrono::milliseconds halfLife) {
+    if (duration.count() <= 0)
+        return gpuSeconds;
+    const double meanLife = std::chrono::duration<double>(halfLife).count() / std::numbers::ln2;
+    const double lives = std::chrono::duration<double>(duration).count() / meanLife;
+    return gpuSeconds * std::exp(-lives) - gpus * meanLife * std::expm1(-lives);
+}
+
+UserUse::UserUse(const Ledger& ledger, const Clock& clock, std::chrono::milliseconds halfLife)
+    : ledger_(ledger), clock_(clock), halfLife_(halfLife) {}
+
+void UserUse::restore(const UseRecord& record, const std::string& boot) {
+    const BootTime now = clock_.bootNow();
+    const WallTime wallNow = clock_.wallNow();
+    for (const UseRow& row : record.rows) {
+        const BootTime asOf = momentOf(row, record, boot, now, wallNow);
+        const auto [known, isNew] = accounts_.try_emplace(row.uid);
+        if (isNew || known->second.asOf < asOf)
+            known->second = {row.gpuSeconds, asOf, asOf, {}, 0};
+    }
+}
+
+void UserUse::onEvent(const Event& event) {
+    if (const auto* attached = std::get_if<Attached>(&event))
+        recount(attached->environment, nullptr, attached->owner, attached->attachment);
+    else if (const auto* detached = std::get_if<Detached>(&event))
+        recount(detached->environment, detached->former, detached->owner, detached->attachment);
+}
+
+// A restored attachment began in the past, and counts from its beginning.
+void UserUse::recount(const EnvironmentId& environment, const Environment* former, Uid owner,
+                      const Attachment& attachment) {
+    if (former == nullptr)
+        former = ledger_.find(environment);
+    if (former != nullptr && former->parent)
+        return;
+    const BootTime now = clock_.bootNow();
+    Account& account = accounts_.try_emplace(owner, Account{0, now, {}, {}, 0}).first->second;
+    settle(account, now);
+    const DeviceUuid& device = attachment.device.uuid;
+    const double gpus = heldBy(owner, device);
+    const auto before = account.held.find(device);
+    const double more = gpus - (before == account.held.end() ? 0 : before->second);
+    if (more > 0 && attachment.began != BootTime{}) {
+        const BootTime since = std::max(attachment.began, account.countedUntil);
+        account.gpuSeconds += useAfter(0, more, now - since, halfLife_);
+    }
+    setHeld(account, device, gpus);
+}
+
+double UserUse::heldBy(Uid owner, const DeviceUuid& device) const {
+    double gpus = 0;
+    for (const EnvironmentId& id : ledger_.holdersOf(device)) {
+        const Environment& holder = ledger_.get(id);
+        if (holder.uid == owner && !holder.parent)
+            gpus += fractionOf(*holder.attachmentTo(device));
+    }
+    return std::min(gpus, 1.0);
+}
+
+void UserUse::settle(Account& account, BootTime now) const {
+    if (now <= account.asOf)
+        return;
+    account.gpuSeconds = useAfter(account.gpuSeconds, account.gpus, now - account.asOf, halfLife_);
+    account.asOf = now;
+}
+
+// Sums up again, so that no rounding errors accumulate.
+void UserUse::setHeld(Account& account, const DeviceUuid& device, double gpus) {
+    holders_ -= account.held.empty() ? 0U : 1U;
+    if (gpus > 0)
+        account.held[device] = gpus;
+    else
+        account.held.erase(device);
+    holders_ += account.held.empty() ? 0U : 1U;
+    account.gpus = 0;
+    for (const auto& [uuid, held] : account.held)
+        account.gpus += held;
+}
+
+void UserUse::setHalfLife(std::chrono::milliseconds halfLife) {
+    if (halfLife == halfLife_)
+        return;
+    const BootTime now = clock_.bootNow();
+    for (auto& [uid, account] : accounts_)
+        settle(account, now);
+    halfLife_ = halfLife;
+}
+
+double UserUse::of(Uid uid, BootTime now) const {
+    const auto found = accounts_.find(uid);
+    if (found == accounts_.end())
+        return 0;
+    const Account& account = found->second;
+    return useAfter(account.gpuSeconds, account.gpus, now - account.asOf, halfLife_);
+}
+
+std::vector<UseRow> UserUse::all(BootTime now) const {
+    std::vector<UseRow> rows;
+    rows.reserve(accounts_.size());
+    for (const auto& [uid, account] : accounts_) {
+        const double use = of(uid, now);
+        if (use >= leastUse || !account.held.empty())
+            rows.push_back({uid, use, now});
+    }
+    return rows;
+}
+
+std::vector<UseRow> UserUse::rows(const std::set<Uid>& users) const {
+    std::vector<UseRow> rows;
+    for (const Uid uid : users) {
+        if (const auto found = accounts_.find(uid); found != accounts_.end())
+            rows.push_back({uid, found->second.gpuSeconds, found->second.asOf});
+    }
+    return rows;
+}
+
+} // namespace genv::core

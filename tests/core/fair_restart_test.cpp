@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The order of the queue and the users' use after a crash, a stop, a reboot, and with broken
+// records.
+#include "core/recovery.hpp"
+#include "core/state_schema.hpp"
+#include "tests/core/queue_fixture.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <random>
+
+namespace genv::tests {
+namespace {
+
+using nlohmann::json;
+using std::chrono::hours;
+using std::chrono::seconds;
+
+class FairRestart : public Queueing, public ::testing::WithParamInterface<unsigned> {
+  protected:
+    FairRestart() { orderRules.order = core::QueueOrder::Fair; }
+
+    // Another service with the same state.
+    struct Again {
+        core::EventHub events;
+        core::Ledger ledger;
+        FakeScheduler scheduler;
+        core::UserUse use;
+        core::UseRecorder recorder;
+        core::Queue queue;
+        Again(FairRestart& test, FakeStore& store, FakeUseStore& useStore)
+            : ledger(store, test.clock, events), use(ledger, test.clock, hours{7 * 24}),
+              recorder(use, useStore, test.clock, scheduler, [] { return true; }),
+              queue(
+                  ledger, test.clock, scheduler, events, test.log,
+                  [](const core::UserInfo&) { return core::Limits{}; },
+                  [] { return core::WaitingTimes{}; }, test.ordering(use)) {
+            recorder.restore();
+            events.subscribe([this](const core::Event& event) {
+                use.onEvent(event);
+                recorder.onEvent(event);
+                queue.onEvent(event);
+            });
+            core::recover(ledger, store, test.processes, test.clock.bootNow());
+            queue.expectClients();
+            ledger.observed(gpus(devices));
+        }
+    };
+    // The files stay as they are at this instant: the other service gets copies.
+    void expectTheSameAfterAKill() {
+        FakeStore files = store;
+        FakeUseStore uses = useStore;
+        const Again again(*this, files, uses);
+        EXPECT_EQ(again.queue.order(), queue.order());
+        for (const core::Uid uid : {alice, alice + 1, alice + 2, alice + 3})
+            EXPECT_NEAR(again.use.of(uid, clock.bootNow()), use.of(uid, clock.bootNow()), 1e-6);
+    }
+    unsigned below(unsigned limit) {
+        return std::uniform_int_distribution<unsigned>(0, limit - 1)(random);
+    }
+    void begin(const std::string& id) {
+        activate(id, alice + below(4));
+        const std::optional<core::Bytes> share =
+            below(4) == 0 ? std::optional(gigabytes(1 + below(16))) : std::nullopt;
+        ask(id, {core::CountWanted{1 + below(2)}, {}, share, false}, {},
+            {false, {}, static_cast<std::int32_t>(below(3))});
+    }
+
+    static constexpr core::DeviceIndex devices = 3;
+    std::mt19937 random{GetParam()};
+};
+
+TEST_P(FairRestart, KeepsTheOrderAfterAKillAtAnyInstant) {
+    haveGpus(devices);
+    orderRules.maxOvertaking = 3;
+    weights = {{alice, 100}, {alice + 1, 1000}, {alice + 2, 30}, {alice + 3, 300}};
+    unsigned next = 100;
+    for (int i = 0; i < 16; ++i)
+        begin(std::to_string(next++));
+    scheduler.turn();
+    for (int step = 0; step < 150; ++step) {
+        std::vector<std::string> ids;
+        for (const auto& [sequence, environment] : ledger.environments())
+            ids.push_back(environment.id);
+        const std::string id = ids[below(static_cast<unsigned>(ids.size()))];
+        if (below(3) == 0)
+            processes.exit(static_cast<core::Pid>(std::stoul(id)));
+        else
+            ledger.detach(id, {}, ledger.get(id).uid);
+        expectTheSameAfterAKill();
+        scheduler.turn();
+        expectTheSameAfterAKill();
+        const seconds time{1 + below(300)};
+        clock.pass(time);
+        clock.wall += hours{72} * (static_cast<int>(below(3)) - 1);
+        scheduler.pass(time);
+        scheduler.turn();
+        expectTheSameAfterAKill();
+        while (ledger.environments().size() < 16)
+            begin(std::to_string(next++));
+        scheduler.turn();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, FairRestart, ::testing::Range(1U, 4U));
+
+// alice held a device for 1000 s.
+class UseRecords : public Queueing {
+  protected:
+    UseRecords() {
+        haveGpus(1);
+        activate("10", alice);
+        attachCount("10", 1);
+        pass(seconds{1000});
+        ledger.detach("10", {}, alice);
+        scheduler.turn();
+    }
+    void pass(seconds time) {
+        clock.pass(time);
+        scheduler.pass(time);
+    }
+    double usedAfterRestart() {
+        core::UserUse again(ledger, clock, hours{7 * 24});
+        core::UseRecorder restarted(again, useStore, clock, scheduler, [] { return false; });
+        restarted.restore();
+        return again.of(alice, clock.bootNow());
+    }
+};
+
+TEST_F(UseRecords, AreWrittenAtMostOnceAMinuteAndAtAStop) {
+    const int before = useStore.writes;
+    for (int i = 0; i < 10; ++i) {
+        attachCount("10", 1);
+        pass(seconds{3});
+        ledger.detach("10", {}, alice);
+    }
+    EXPECT_EQ(useStore.writes, before);
+    pass(seconds{60});
+    EXPECT_EQ(useStore.writes, before + 1);
+    pass(seconds{3600});
+    EXPECT_EQ(useStore.writes, before + 1) << "nothing changes";
+    recorder.stop();
+    EXPECT_EQ(useStore.writes, before + 2);
+}
+
+TEST_F(UseRecords, AreWrittenEveryMinuteWhileSomebodyHoldsADevice) {
+    attachCount("10", 1);
+    const int before = useStore.writes;
+    for (int i = 0; i < 5; ++i)
+        pass(seconds{60});
+    EXPECT_EQ(useStore.writes, before + 5);
+}
+
+TEST_F(UseRecords, OutliveAReboot) {
+    recorder.stop();
+    useStore.reboot();
+    clock.wall += hours{7 * 24};
+    clock.boot = core::BootTime{seconds{20}};
+    EXPECT_NEAR(usedAfterRestart(), 500, 0.5);
+}
+
+TEST_F(UseRecords, AgeByTheBootClockOverARestartAndByABoundedWallClockOverAReboot) {
+    recorder.stop();
+    const core::WallTime wall = clock.wall;
+    for (const auto jump : {hours{-72}, hours{72}, hours{-24 * 365 * 40}}) {
+        clock.wall = wall + jump;
+        EXPECT_NEAR(usedAfterRestart(), 1000, 1) << "the same boot";
+    }
+    useStore.reboot();
+    clock.boot = core::BootTime{seconds{20}};
+    clock.wall = wall - hours{72};
+    EXPECT_NEAR(usedAfterRestart(), 1000, 1) << "a clock that went back";
+    clock.wall = wall + hours{72};
+    EXPECT_NEAR(usedAfterRestart(), 1000 * std::pow(0.5, 3.0 / 7), 1);
+    json future = json::parse(*useStore.lasting);
+    future["wall_time"] = std::int64_t{1} << 60;
+    future["users"][0]["as_of"] = std::int64_t{1} << 60;
+    useStore.lasting = future.dump();
+    EXPECT_NEAR(usedAfterRestart(), 1000, 1) << "a record from the future";
+}
+
+TEST_F(UseRecords, AreWrittenAgainOnceTheDiskHasRoom) {
+    pass(seconds{60});
+    useStore.lasting.reset();
+    useStore.isFull = true;
+    attachCount("10", 1);
+    ledger.detach("10", {}, alice);
+    pass(seconds{60});
+    EXPECT_FALSE(useStore.lasting);
+    useStore.isFull = false;
+    pass(seconds{60});
+    EXPECT_NEAR(usedAfterRestart(), 1000, 1);
+}
+
+TEST_F(UseRecords, LoseAtMostAMinuteWhenTheMachineFails) {
+    attachCount("10", 1);
+    for (int i = 0; i < 7; ++i)
+        pass(seconds{37});
+    useStore.reboot();
+    EXPECT_GE(usedAfterRestart(), 1000 + 7 * 37 - 2 * 60);
+    EXPECT_LE(usedAfterRestart(), 1000 + 7 * 37);
+}
+
+class BrokenUseRecords : public ::testing::Test {
+  protected:
+    json document = json::parse(core::encodeUse(
+        {"boot", core::BootTime{seconds{5}}, core::WallTime{seconds{7}}, {{1000, 12.5, {}}}}));
+
+    void expectBroken(const std::string& text) {
+        EXPECT_THROW(core::decodeUse(text), core::StateError) << text;
+    }
+};
+
+TEST_F(BrokenUseRecords, AreRefusedAsAWhole) {
+    EXPECT_EQ(core::decodeUse(document.dump()).rows.at(0).gpuSeconds, 12.5);
+    const std::string text = document.dump();
+    for (std::size_t length = 0; length < text.size(); ++length)
+        expectBroken(text.substr(0, length));
+    for (const char* key : {"version", "boot", "boot_time", "wall_time", "users"}) {
+        json changed = document;
+        changed.erase(key);
+        expectBroken(changed.dump());
+        for (const json& wrong : {json(nullptr), json(-1.5), json("x"), json(true),
+                                  json::array({1}), json(18446744073709551615ULL)}) {
+            if (std::string(key) == "boot" && wrong.is_string())
+                continue;
+            changed[key] = wrong;
+            expectBroken(changed.dump());
+        }
+    }
+    for (const char* key : {"uid", "gpu_seconds", "as_of"}) {
+        json changed = document;
+        changed["users"][0].erase(key);
+        expectBroken(changed.dump());
+        for (const json& wrong :
+             {json(nullptr), json(-1.5), json("x"), json(true), json::array()}) {
+            changed["users"][0][key] = wrong;
+            expectBroken(changed.dump());
+        }
+    }
+    for (const char* hostile :
+         {"[]", "{}", "null", R"({"version":2})", R"({"version":1,"users":[1]})"})
+        expectBroken(hostile);
+    document["version"] = core::useVersion + 1;
+    expectBroken(document.dump());
+    document["version"] = core::useVersion;
+    document["users"][0]["gpu_seconds"] = 1e300;
+    EXPECT_NO_THROW(core::decodeUse(document.dump()));
+}
+
+TEST_F(BrokenUseRecords, AreReadAsTheyWereWritten) {
+    const core::UseRecord record{"id",
+                                 core::BootTime{seconds{5}},
+                                 core::WallTime{seconds{7}},
+                                 {{0, 1.0 / 3, core::BootTime{seconds{-9}}}, {4294967294U, 0, {}}}};
+    EXPECT_EQ(core::decodeUse(core::encodeUse(record)), record);
+}
+
+} // namespace
+} // namespace genv::tests
