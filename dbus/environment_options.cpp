@@ -89,8 +89,6 @@ AttachOptions readAttachOptions(VariantMap values, const core::Environment& envi
     request.model = options.takeName("model");
     request.overSubscribe = options.takeFlag("over-subscribe");
     const bool exact = options.takeFlag("exact");
-    // Older clients send this; it requests the default meaning of a count.
-    static_cast<void>(options.takeFlag("at-least"));
     request.share = environment.configuration.gpuMemory;
     wanted.waiting = takeWaitOptions(options);
     options.finish();

@@ -92,14 +92,8 @@ void Client::removeProcess(const std::string& id, std::uint32_t pid) {
     implementation_->onEnvironment(ReplyTimeout::Endless, id, [&](sdbus::IProxy& proxy) {
         client::EnvironmentProxy environment(proxy);
         if (const auto process = client::pidfdFor(connection, pid)) {
-            try {
-                environment.RemoveProcessByPIDFD(*process);
-                return;
-            } catch (const sdbus::Error& error) {
-                // An earlier version of the service does not have this method.
-                if (error.getName() != "org.freedesktop.DBus.Error.UnknownMethod")
-                    throw;
-            }
+            environment.RemoveProcessByPIDFD(*process);
+            return;
         }
         environment.RemoveProcess(pid);
     });

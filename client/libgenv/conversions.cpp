@@ -118,19 +118,16 @@ Environment toEnvironment(const Properties& properties) {
     environment.devices = property<std::vector<std::uint32_t>>(properties, "Devices");
     if (const auto expires = unlessZero(property<std::uint64_t>(properties, "Expires")))
         environment.expires = toTime(*expires);
-    // An earlier version of the service does not have this property.
-    environment.lingering = detail<bool>(properties, "Lingering").value_or(false);
+    environment.lingering = property<bool>(properties, "Lingering");
     return environment;
 }
 
-// An earlier version of the service does not have this property.
 std::optional<std::string> toParent(const Properties& properties) {
-    return unlessZero(detail<std::string>(properties, "Parent").value_or(""));
+    return unlessZero(property<std::string>(properties, "Parent"));
 }
 
-// An earlier version of the service does not have this property.
 bool toOverSubscribable(const Properties& properties) {
-    return detail<bool>(properties, "OverSubscribable").value_or(false);
+    return property<bool>(properties, "OverSubscribable");
 }
 
 std::map<std::string, std::string> toParents(const ManagedObjects& objects) {

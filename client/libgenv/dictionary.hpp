@@ -28,8 +28,7 @@ Value property(const Entries& properties, const char* name) {
     return found->second.template get<Value>();
 }
 
-/// A detail that may be missing, or a property that an earlier version of the service does not
-/// have.
+/// A detail that may be missing.
 template <typename Value, typename Entries>
 std::optional<Value> detail(const Entries& details, const char* name) {
     const auto found = details.find(name);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The calls about isolation. An earlier version of the service does not have them, which is treated
-// like isolation that is not configured.
+// The calls about isolation.
 #include "genv/isolation.hpp"
 
 #include "client/libgenv/client_implementation.hpp"
@@ -12,54 +11,25 @@ namespace genv {
 
 using client::ReplyTimeout;
 
-namespace {
-
-constexpr const char* notConfigured = "none";
-
-bool isUnknownToTheService(const Error& error) {
-    return error.name() == "org.freedesktop.DBus.Error.UnknownProperty" ||
-           error.name() == "org.freedesktop.DBus.Error.UnknownMethod";
-}
-
-} // namespace
-
 std::string Client::isolationMode() {
-    try {
-        return implementation_->onManager(
-            ReplyTimeout::Usual, [](client::ManagerProxy& manager) { return manager.Isolation(); });
-    } catch (const Error& error) {
-        if (!isUnknownToTheService(error))
-            throw;
-        return notConfigured;
-    }
+    return implementation_->onManager(
+        ReplyTimeout::Usual, [](client::ManagerProxy& manager) { return manager.Isolation(); });
 }
 
 IsolationState Client::isolation() {
-    try {
-        return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
-            return client::toIsolation(manager.DescribeIsolation());
-        });
-    } catch (const Error& error) {
-        if (!isUnknownToTheService(error))
-            throw;
-        return {notConfigured, notConfigured, false, {}, {}, {}, {}};
-    }
+    return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
+        return client::toIsolation(manager.DescribeIsolation());
+    });
 }
 
 std::optional<bool> Client::guardsRenderNodes() {
-    try {
-        return implementation_->onManager(
-            ReplyTimeout::Usual, [](client::ManagerProxy& manager) -> std::optional<bool> {
-                const auto isolation = manager.DescribeIsolation();
-                const auto found = isolation.find("render-nodes");
-                return found == isolation.end() ? std::nullopt
-                                                : std::optional(found->second.get<bool>());
-            });
-    } catch (const Error& error) {
-        if (!isUnknownToTheService(error))
-            throw;
-        return std::nullopt;
-    }
+    return implementation_->onManager(
+        ReplyTimeout::Usual, [](client::ManagerProxy& manager) -> std::optional<bool> {
+            const auto isolation = manager.DescribeIsolation();
+            const auto found = isolation.find("render-nodes");
+            return found == isolation.end() ? std::nullopt
+                                            : std::optional(found->second.get<bool>());
+        });
 }
 
 std::vector<RefusedOpen> Client::refusedOpens(bool all) {

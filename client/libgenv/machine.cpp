@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The calls about the machine as a whole. An earlier version of the service stores no readings and
-// does not describe processes.
+// The calls about the machine as a whole.
 #include "genv/machine.hpp"
 
 #include "client/libgenv/client_implementation.hpp"
@@ -16,51 +15,31 @@ namespace genv {
 
 using client::ReplyTimeout;
 
-namespace {
-
-bool isUnknownMethod(const Error& error) {
-    return error.name() == "org.freedesktop.DBus.Error.UnknownMethod";
-}
-
-} // namespace
-
 std::vector<Reading> Client::readings(std::optional<Time> since) {
     std::vector<Reading> all;
     std::uint64_t after = since ? static_cast<std::uint64_t>(
                                       std::max<std::int64_t>(since->time_since_epoch().count(), 0))
                                 : 0;
-    try {
-        for (;;) {
-            auto page =
-                implementation_->onManager(ReplyTimeout::Usual, [&](client::ManagerProxy& manager) {
-                    return client::toReadings(manager.ListReadings(after));
-                });
-            if (page.empty())
-                return all;
-            after = static_cast<std::uint64_t>(page.back().when.time_since_epoch().count());
-            all.insert(all.end(), std::make_move_iterator(page.begin()),
-                       std::make_move_iterator(page.end()));
-        }
-    } catch (const Error& error) {
-        if (!isUnknownMethod(error))
-            throw;
-        return all;
+    for (;;) {
+        auto page =
+            implementation_->onManager(ReplyTimeout::Usual, [&](client::ManagerProxy& manager) {
+                return client::toReadings(manager.ListReadings(after));
+            });
+        if (page.empty())
+            return all;
+        after = static_cast<std::uint64_t>(page.back().when.time_since_epoch().count());
+        all.insert(all.end(), std::make_move_iterator(page.begin()),
+                   std::make_move_iterator(page.end()));
     }
 }
 
 std::vector<ProcessDescription> Client::describeProcesses() {
-    try {
-        return implementation_->onManager(ReplyTimeout::Usual, [this](client::ManagerProxy&) {
-            sdbus::IProxy& manager = implementation_->managerObject();
-            const sdbus::MethodCall call = dbus::compat::makeCall(
-                manager, client::ManagerProxy::INTERFACE_NAME, "DescribeProcesses");
-            return client::toProcessDescriptions(client::readRows(manager.callMethod(call)));
-        });
-    } catch (const Error& error) {
-        if (!isUnknownMethod(error))
-            throw;
-        return client::toProcessDescriptions(processes());
-    }
+    return implementation_->onManager(ReplyTimeout::Usual, [this](client::ManagerProxy&) {
+        sdbus::IProxy& manager = implementation_->managerObject();
+        const sdbus::MethodCall call = dbus::compat::makeCall(
+            manager, client::ManagerProxy::INTERFACE_NAME, "DescribeProcesses");
+        return client::toProcessDescriptions(client::readRows(manager.callMethod(call)));
+    });
 }
 
 std::map<std::uint32_t, DeviceCondition> Client::deviceConditions() {

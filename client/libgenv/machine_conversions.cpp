@@ -35,34 +35,24 @@ ProcessDescription toProcessDescription(const Properties& process) {
 MachineDevice toMachineDevice(const Properties& properties) {
     MachineDevice device;
     device.state = toDeviceState(properties);
-    device.pciAddress = detail<std::string>(properties, "PCIAddress").value_or("");
-    if (const auto limit = detail<std::uint32_t>(properties, "PowerLimit"))
-        device.powerLimitMilliwatts = unlessLargest(*limit);
-    device.reservedFor = unlessZero(detail<std::string>(properties, "ReservedFor").value_or(""));
+    device.pciAddress = property<std::string>(properties, "PCIAddress");
+    device.powerLimitMilliwatts = unlessLargest(property<std::uint32_t>(properties, "PowerLimit"));
+    device.reservedFor = unlessZero(property<std::string>(properties, "ReservedFor"));
     return device;
 }
 
-// An earlier version of the service does not say which devices are free.
 DeviceCondition toDeviceCondition(const Properties& properties) {
-    const bool isIdle = property<BusAttachments>(properties, "Attachments").empty() &&
-                        property<std::string>(properties, "Health") == "ok" &&
-                        detail<std::string>(properties, "ReservedFor").value_or("").empty();
-    return {detail<bool>(properties, "Free").value_or(isIdle),
-            detail<std::uint64_t>(properties, "UnaccountedMemory").value_or(0)};
+    return {property<bool>(properties, "Free"),
+            property<std::uint64_t>(properties, "UnaccountedMemory")};
 }
 
 MachineEnvironment toMachineEnvironment(const Properties& properties) {
     MachineEnvironment environment;
     environment.environment = toEnvironment(properties);
-    if (const auto attached = detail<BusAttached>(properties, "Attached")) {
-        for (const auto& device : *attached)
-            environment.attached.push_back({device.get<0>(), timeUnlessZero(device.get<1>())});
-    } else {
-        for (const std::uint32_t device : environment.environment.devices)
-            environment.attached.push_back({device, std::nullopt});
-    }
+    for (const auto& device : property<BusAttached>(properties, "Attached"))
+        environment.attached.push_back({device.get<0>(), timeUnlessZero(device.get<1>())});
     environment.parent = toParent(properties);
-    environment.job = unlessZero(detail<std::string>(properties, "Job").value_or(""));
+    environment.job = unlessZero(property<std::string>(properties, "Job"));
     return environment;
 }
 
@@ -86,22 +76,6 @@ std::vector<ProcessDescription> toProcessDescriptions(const std::vector<Properti
     return descriptions;
 }
 
-std::vector<ProcessDescription>
-toProcessDescriptions(const std::vector<ComputeProcess>& processes) {
-    std::vector<ProcessDescription> descriptions;
-    for (const ComputeProcess& process : processes) {
-        ProcessDescription description;
-        description.pid = process.pid;
-        description.uid = process.uid;
-        description.user = std::to_string(process.uid);
-        description.environment = process.environment;
-        for (const DeviceUse& use : process.uses)
-            description.uses.push_back({use.device, use.usedMemoryBytes, std::nullopt});
-        descriptions.push_back(std::move(description));
-    }
-    return descriptions;
-}
-
 std::map<std::uint32_t, DeviceCondition> toDeviceConditions(const ManagedObjects& objects) {
     std::map<std::uint32_t, DeviceCondition> conditions;
     for (const auto& [path, interfaces] : objects) {
@@ -115,8 +89,8 @@ std::map<std::uint32_t, DeviceCondition> toDeviceConditions(const ManagedObjects
 
 Machine toMachine(const ManagedObjects& objects, const Properties& manager) {
     Machine machine;
-    machine.driverVersion = detail<std::string>(manager, "DriverVersion").value_or("");
-    machine.isolation = detail<std::string>(manager, "Isolation").value_or("none");
+    machine.driverVersion = property<std::string>(manager, "DriverVersion");
+    machine.isolation = property<std::string>(manager, "Isolation");
     for (const auto& [path, interfaces] : objects) {
         const auto device = interfaces.find(DeviceProxy::INTERFACE_NAME);
         if (device != interfaces.end())

@@ -21,15 +21,12 @@ std::vector<Reading> toReadings(const BusReadings& readings);
 /// Converts the reply of DescribeProcesses. Throws sdbus::Error if an entry is missing or has
 /// another type.
 std::vector<ProcessDescription> toProcessDescriptions(const std::vector<Properties>& processes);
-/// Converts the reply of ListProcesses, for a service that cannot describe processes.
-std::vector<ProcessDescription> toProcessDescriptions(const std::vector<ComputeProcess>& processes);
 
 /// Returns the condition of each device, by index. Throws sdbus::Error as toMachine() does.
 std::map<std::uint32_t, DeviceCondition> toDeviceConditions(const ManagedObjects& objects);
 
 /// Returns every device and environment among all objects, with the manager's own properties.
-/// Properties that an earlier version of the service does not have are left unset. Throws
-/// sdbus::Error if another property is missing or has another type.
+/// Throws sdbus::Error if a property is missing or has another type.
 Machine toMachine(const ManagedObjects& objects, const Properties& manager);
 
 } // namespace genv::client

@@ -86,7 +86,7 @@ void ShellFiles::readFolder() {
         }
         lastSequence_ = std::max(lastSequence_, file->sequence);
         file->owner = contents.reader.value_or(0);
-        if (!contents.reader) // as earlier versions wrote it
+        if (!contents.reader) // it lacks its access control list
             exposed.push_back(label);
         files_[label] = std::move(*file);
     }

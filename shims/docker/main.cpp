@@ -70,8 +70,7 @@ genv::shims::View attachedDevices(const genv::client::NamedEnvironment& environm
 }
 
 // Returns the user of containers with GPUs, if an administrator configured one. An error must not
-// be treated as "not configured", because the container would then run as root. An earlier version
-// of the service does not have this setting, and counts as not configured.
+// be treated as "not configured", because the container would then run as root.
 std::optional<std::string> containerUser(const genv::client::NamedEnvironment& environment) {
     try {
         genv::Client client;

@@ -277,14 +277,6 @@ TEST_F(Sharing, DetachesNothingForASmallerCountUnlessItIsExact) {
     const std::vector<std::uint32_t> all{0, 1, 2};
     EXPECT_EQ(asAlice->environment(id, "Attach", "a{sv}", 1, "count", "u", 2U).readUnsignedList(),
               all);
-    for (const int atLeast : {0, 1}) {
-        EXPECT_EQ(
-            asAlice
-                ->environment(id, "Attach", "a{sv}", 2, "count", "u", 2U, "at-least", "b", atLeast)
-                .readUnsignedList(),
-            all)
-            << "at-least has no effect";
-    }
     EXPECT_EQ(asAlice->environment(id, "Attach", "a{sv}", 2, "count", "u", 2U, "exact", "b", 1)
                   .readUnsignedList(),
               (std::vector<std::uint32_t>{0, 1}));

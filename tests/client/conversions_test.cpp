@@ -26,7 +26,10 @@ Properties properties() {
             {"Processes", Value(std::vector<std::uint32_t>{7})},
             {"Kernels", Value(std::vector<std::string>{"k"})},
             {"Devices", Value(std::vector<std::uint32_t>{0, 3})},
-            {"Expires", Value(std::uint64_t{0})}};
+            {"Expires", Value(std::uint64_t{0})},
+            {"Lingering", Value(false)},
+            {"Parent", Value(std::string())},
+            {"OverSubscribable", Value(false)}};
 }
 
 TEST(Conversions, ReadAnEnvironment) {
@@ -39,12 +42,10 @@ TEST(Conversions, ReadAnEnvironment) {
     EXPECT_EQ(environment.configuration.gpuMemoryBytes, 1000U);
     EXPECT_EQ(environment.devices, (std::vector<std::uint32_t>{0, 3}));
     EXPECT_EQ(environment.expires, std::nullopt);
-    EXPECT_FALSE(environment.lingering) << "a service of an earlier version does not say";
-    Properties lingering = properties();
-    lingering = changed(lingering, "Lingering", Value(true));
-    EXPECT_TRUE(toEnvironment(lingering).lingering);
-    EXPECT_FALSE(toOverSubscribable(lingering)) << "nor that a holder consents";
-    EXPECT_TRUE(toOverSubscribable(changed(lingering, "OverSubscribable", Value(true))));
+    EXPECT_FALSE(environment.lingering);
+    EXPECT_TRUE(toEnvironment(changed(properties(), "Lingering", Value(true))).lingering);
+    EXPECT_FALSE(toOverSubscribable(properties()));
+    EXPECT_TRUE(toOverSubscribable(changed(properties(), "OverSubscribable", Value(true))));
 }
 
 TEST(Conversions, KnowTheNumbersThatMeanUnset) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t unknown32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t unknown64 = std::numeric_limits<std::uint64_t>::max();
 
-Properties deviceOfEarlierVersion(std::uint32_t index) {
+Properties plainDevice(std::uint32_t index) {
     return {{"Index", Value(index)},
             {"UUID", Value(std::string("GPU-a"))},
             {"Model", Value(std::string("A100"))},
@@ -26,10 +26,15 @@ Properties deviceOfEarlierVersion(std::uint32_t index) {
             {"Utilization", Value(std::uint32_t{93})},
             {"Temperature", Value(std::int32_t{-1})},
             {"PowerUsage", Value(std::uint64_t{250500})},
-            {"SampledAt", Value(std::uint64_t{9})}};
+            {"SampledAt", Value(std::uint64_t{9})},
+            {"PCIAddress", Value(std::string())},
+            {"PowerLimit", Value(unknown32)},
+            {"ReservedFor", Value(std::string())},
+            {"Free", Value(true)},
+            {"UnaccountedMemory", Value(std::uint64_t{0})}};
 }
 
-Properties environmentOfEarlierVersion(const std::string& id, std::uint64_t created) {
+Properties plainEnvironment(const std::string& id, std::uint64_t created) {
     return {{"Id", Value(id)},
             {"Uid", Value(std::uint32_t{1001})},
             {"User", Value(std::string("alice"))},
@@ -40,35 +45,37 @@ Properties environmentOfEarlierVersion(const std::string& id, std::uint64_t crea
             {"Processes", Value(std::vector<std::uint32_t>{7})},
             {"Kernels", Value(std::vector<std::string>{})},
             {"Devices", Value(std::vector<std::uint32_t>{0, 3})},
-            {"Expires", Value(std::uint64_t{0})}};
+            {"Expires", Value(std::uint64_t{0})},
+            {"Lingering", Value(false)},
+            {"Parent", Value(std::string())},
+            {"OverSubscribable", Value(false)},
+            {"Attached", Value(BusAttached{{0, 0}, {3, 0}})},
+            {"Job", Value(std::string())}};
 }
 
 ManagedObjects objectsOf(const Properties& device, const Properties& environment) {
     return {{std::string("/d/10"), {{DeviceProxy::INTERFACE_NAME, device}}},
-            {std::string("/d/2"), {{DeviceProxy::INTERFACE_NAME, deviceOfEarlierVersion(2)}}},
+            {std::string("/d/2"), {{DeviceProxy::INTERFACE_NAME, plainDevice(2)}}},
             {std::string("/e/1"), {{EnvironmentProxy::INTERFACE_NAME, environment}}},
-            {std::string("/e/9"),
-             {{EnvironmentProxy::INTERFACE_NAME, environmentOfEarlierVersion("9", 1)}}}};
+            {std::string("/e/9"), {{EnvironmentProxy::INTERFACE_NAME, plainEnvironment("9", 1)}}}};
 }
+
+const Properties managerProperties{{"DriverVersion", Value(std::string("550"))},
+                                   {"Isolation", Value(std::string("user"))}};
 
 TEST(MachineConversions, ReadWhichDevicesAreFree) {
     const auto conditionOf = [](const Properties& device) {
-        return toDeviceConditions(objectsOf(device, environmentOfEarlierVersion("1", 1))).at(10);
+        return toDeviceConditions(objectsOf(device, plainEnvironment("1", 1))).at(10);
     };
-    const Properties earlier = deviceOfEarlierVersion(10);
-    EXPECT_TRUE(conditionOf(earlier).isFree) << "as far as an earlier service says";
-    EXPECT_FALSE(conditionOf(changed(earlier, "Health", Value(std::string("lost")))).isFree);
-    EXPECT_FALSE(conditionOf(changed(earlier, "ReservedFor", Value(std::string("slurm")))).isFree);
-    EXPECT_FALSE(
-        conditionOf(changed(earlier, "Attachments", Value(BusAttachments{{"7", 0, 6}}))).isFree);
-    Properties device = changed(earlier, "Free", Value(false));
+    EXPECT_TRUE(conditionOf(plainDevice(10)).isFree);
+    Properties device = changed(plainDevice(10), "Free", Value(false));
     device = changed(device, "UnaccountedMemory", Value(std::uint64_t{37}));
     EXPECT_FALSE(conditionOf(device).isFree);
     EXPECT_EQ(conditionOf(device).unaccountedMemoryBytes, 37U);
 }
 
 TEST(MachineConversions, ReadUnknownMemoryAsNone) {
-    Properties device = changed(deviceOfEarlierVersion(10), "TotalMemory", Value(unknown64));
+    Properties device = changed(plainDevice(10), "TotalMemory", Value(unknown64));
     device = changed(device, "AvailableMemory", Value(unknown64));
     const DeviceState state = toDeviceState(device);
     EXPECT_EQ(state.device.totalMemoryBytes, 0U);
@@ -76,17 +83,15 @@ TEST(MachineConversions, ReadUnknownMemoryAsNone) {
 }
 
 TEST(MachineConversions, ReadTheWholeMachine) {
-    Properties device = deviceOfEarlierVersion(10);
+    Properties device = plainDevice(10);
     device = changed(device, "PCIAddress", Value(std::string("0000:65:00.0")));
     device = changed(device, "PowerLimit", Value(std::uint32_t{400'000}));
     device = changed(device, "ReservedFor", Value(std::string("slurm")));
-    Properties environment = environmentOfEarlierVersion("slurm-4", 2);
+    Properties environment = plainEnvironment("slurm-4", 2);
     environment = changed(environment, "Attached", Value(BusAttached{{0, 0}, {3, 77}}));
     environment = changed(environment, "Parent", Value(std::string("9")));
     environment = changed(environment, "Job", Value(std::string("4")));
-    const Machine machine =
-        toMachine(objectsOf(device, environment), {{"DriverVersion", Value(std::string("550"))},
-                                                   {"Isolation", Value(std::string("user"))}});
+    const Machine machine = toMachine(objectsOf(device, environment), managerProperties);
     EXPECT_EQ(machine.driverVersion, "550");
     EXPECT_EQ(machine.isolation, "user");
     ASSERT_EQ(machine.devices.size(), 2U);
@@ -105,30 +110,29 @@ TEST(MachineConversions, ReadTheWholeMachine) {
     EXPECT_EQ(machine.environments[1].attached[1].expires, toTime(77));
 }
 
-TEST(MachineConversions, KnowLessOfAServiceOfAnEarlierVersion) {
-    const Machine machine = toMachine(
-        objectsOf(deviceOfEarlierVersion(10), environmentOfEarlierVersion("7", 2)), Properties{});
-    EXPECT_EQ(machine.driverVersion, "");
-    EXPECT_EQ(machine.isolation, "none");
-    EXPECT_EQ(machine.devices.at(0).pciAddress, "");
-    EXPECT_EQ(machine.devices.at(0).powerLimitMilliwatts, std::nullopt);
-    EXPECT_EQ(machine.devices.at(0).reservedFor, std::nullopt);
-    const MachineEnvironment& environment = machine.environments.at(1);
-    EXPECT_EQ(environment.parent, std::nullopt);
-    EXPECT_EQ(environment.job, std::nullopt);
-    ASSERT_EQ(environment.attached.size(), 2U) << "its devices, without their leases";
-    EXPECT_EQ(environment.attached[1].device, 3U);
-    EXPECT_EQ(environment.attached[1].expires, std::nullopt);
-}
-
-TEST(MachineConversions, KnowTheNumbersThatMeanUnknown) {
-    Properties device = deviceOfEarlierVersion(10);
-    device = changed(device, "PowerLimit", Value(unknown32));
-    device = changed(device, "ReservedFor", Value(std::string()));
+TEST(MachineConversions, KnowTheValuesThatMeanUnknown) {
     const Machine machine =
-        toMachine(objectsOf(device, environmentOfEarlierVersion("7", 2)), Properties{});
+        toMachine(objectsOf(plainDevice(10), plainEnvironment("7", 2)), managerProperties);
     EXPECT_EQ(machine.devices.at(1).powerLimitMilliwatts, std::nullopt);
     EXPECT_EQ(machine.devices.at(1).reservedFor, std::nullopt);
+    EXPECT_EQ(machine.environments.at(1).parent, std::nullopt);
+    EXPECT_EQ(machine.environments.at(1).job, std::nullopt);
+    EXPECT_EQ(machine.environments.at(1).attached.at(1).expires, std::nullopt);
+}
+
+TEST(MachineConversions, RefuseAMachineThatLacksAProperty) {
+    const auto read = [](const Properties& device, const Properties& manager) {
+        const ManagedObjects objects = objectsOf(device, plainEnvironment("7", 2));
+        toDeviceConditions(objects);
+        toMachine(objects, manager);
+    };
+    const Properties whole = plainDevice(10);
+    for (const auto& [name, held] : managerProperties) {
+        EXPECT_THROW(read(whole, without(managerProperties, name)), sdbus::Error) << name;
+    }
+    for (const auto& [name, held] : whole) {
+        EXPECT_THROW(read(without(whole, name), managerProperties), sdbus::Error) << name;
+    }
 }
 
 TEST(MachineConversions, ReadReadings) {
@@ -179,19 +183,6 @@ TEST(MachineConversions, ReadDescriptionsOfProcesses) {
                      sdbus::Error)
             << name;
     }
-}
-
-TEST(MachineConversions, DescribeProcessesThatAreOnlyListed) {
-    const ComputeProcess listed{7, 1001, "4", {{0, 5}, {1, std::nullopt}}};
-    const auto described = toProcessDescriptions(std::vector<ComputeProcess>{listed});
-    ASSERT_EQ(described.size(), 1U);
-    EXPECT_EQ(described[0].user, "1001");
-    EXPECT_EQ(described[0].environment, "4");
-    EXPECT_EQ(described[0].name, "");
-    ASSERT_EQ(described[0].uses.size(), 2U);
-    EXPECT_EQ(described[0].uses[0].usedMemoryBytes, 5U);
-    EXPECT_EQ(described[0].uses[0].utilizationPercent, std::nullopt);
-    EXPECT_EQ(described[0].started, std::nullopt);
 }
 
 } // namespace

@@ -78,7 +78,6 @@ TEST(AttachOptions, CarryTheShareThatIsConfiguredAndTheModel) {
                                                   {"model", text("a100")},
                                                   {"over-subscribe", Variant{true}},
                                                   {"exact", Variant{true}},
-                                                  {"at-least", Variant{true}},
                                                   {"wait", Variant{true}},
                                                   {"timeout", Variant{std::uint64_t{60}}},
                                                   {"lifetime", Variant{std::uint64_t{3600}}}},
@@ -116,7 +115,6 @@ TEST(AttachOptions, AreRefusedWhereTheyContradictEachOther) {
                       : "model can be combined with count or index only");
         EXPECT_EQ(refusal({way, {"exact", Variant{true}}}),
                   name == "count" ? "" : "exact can be combined with count only");
-        EXPECT_EQ(refusal({way, {"at-least", Variant{true}}}), "") << "which has no effect";
     }
     EXPECT_EQ(refusal({{"count", number(1)}, {"timeout", Variant{std::uint64_t{1}}}}),
               "timeout says how long to wait at most; it needs wait");

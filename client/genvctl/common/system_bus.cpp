@@ -133,16 +133,10 @@ std::uint32_t SystemBus::count(const BusObject& object, const char* name) const 
 }
 
 std::uint64_t SystemBus::amount(const BusObject& object, const char* name) const {
-    try {
-        const Message reply = property(object, name, "t");
-        std::uint64_t value = 0;
-        require(sd_bus_message_read(reply.get(), "t", &value), name);
-        return value;
-    } catch (const CallFailed& failure) {
-        if (failure.name() != "org.freedesktop.DBus.Error.UnknownProperty")
-            throw;
-        return 0; // an earlier version of the service
-    }
+    const Message reply = property(object, name, "t");
+    std::uint64_t value = 0;
+    require(sd_bus_message_read(reply.get(), "t", &value), name);
+    return value;
 }
 
 bool SystemBus::hasOwner(const char* name) const {

@@ -73,8 +73,7 @@ class Bus {
         return Message(reply);
     }
 
-    /// Returns whether a device without holders is free, unless an earlier version of the service
-    /// does not say so.
+    /// Returns whether a device without holders is free, as far as the service says.
     [[nodiscard]] bool isFree(const std::string& path) const {
         int free = 0;
         return !bus_ ||

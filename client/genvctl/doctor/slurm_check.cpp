@@ -122,7 +122,7 @@ bool isReserved(const SystemBus& bus, const char* path) {
     try {
         return !bus.text({dbus::contract::busName, path, "dev.genv.Device"}, "ReservedFor").empty();
     } catch (const CallFailed&) {
-        return false; // the device is gone, or the service is an earlier version
+        return false; // the device is gone
     }
 }
 

@@ -12,8 +12,7 @@ namespace genv::ctl {
 /// Returns the folder of the files that the service writes for shells and hooks.
 std::string runtimeFolder();
 
-/// Returns the path of an environment's status file, or nothing if it does not exist, for example
-/// with an earlier version of the service.
+/// Returns the path of an environment's status file, or nothing if it does not exist.
 std::optional<std::string> statusFile(const std::string& id);
 
 /// Returns the first line of the file, which differs after each change.

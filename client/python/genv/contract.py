@@ -75,6 +75,10 @@ ENVIRONMENT_PROPERTIES: Dict[str, str] = {
     "Gpus": "u",
     "GpuMemory": "t",
     "Devices": "au",
+    "Lingering": "b",
+    "Job": "s",
+    "Parent": "s",
+    "OverSubscribable": "b",
 }
 
 #: The property of the manager with the isolation mode in force, and the mode without isolation.

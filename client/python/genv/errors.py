@@ -131,8 +131,6 @@ for _name, _kind in BUS_ERRORS.items():
 NO_REPLY = "org.freedesktop.DBus.Error.NoReply"
 NO_SERVER = "org.freedesktop.DBus.Error.NoServer"
 UNKNOWN_OBJECT = "org.freedesktop.DBus.Error.UnknownObject"
-UNKNOWN_PROPERTY = "org.freedesktop.DBus.Error.UnknownProperty"
-UNKNOWN_METHOD = "org.freedesktop.DBus.Error.UnknownMethod"
 NAME_HAS_NO_OWNER = "org.freedesktop.DBus.Error.NameHasNoOwner"
 
 #: The bus' own errors for a service that is missing, or that ended before it replied.

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 
 from genv import contract, service
 from genv.connection import Connection
-from genv.errors import UNKNOWN_METHOD, Error, Failed
+from genv.errors import Failed
 
 _NO_DEVICE = (1 << 32) - 1
 
@@ -62,14 +62,9 @@ _SIGNATURES = {
 
 
 def isolation() -> Isolation:
-    """Returns the current state of isolation. The mode is "none" for an earlier version of the service."""
+    """Returns the current state of isolation."""
     with Connection() as connection:
-        try:
-            (values,) = connection.call(contract.MANAGER_PATH, contract.DESCRIBE_ISOLATION)
-        except Error as error:
-            if error.name == UNKNOWN_METHOD:
-                return Isolation(contract.NO_ISOLATION, contract.NO_ISOLATION, False, None, [], [], [])
-            raise
+        (values,) = connection.call(contract.MANAGER_PATH, contract.DESCRIBE_ISOLATION)
     for name, signature in _SIGNATURES.items():
         if name not in values or values[name][0] != signature:
             raise Failed(f"invalid reply of the service: no {name}")

@@ -13,9 +13,7 @@ from genv import contract, memory
 from genv.connection import Connection
 from genv.entities import Env
 from genv.errors import (
-    UNKNOWN_METHOD,
     UNKNOWN_OBJECT,
-    UNKNOWN_PROPERTY,
     Error,
     Failed,
     InvalidArgs,
@@ -158,22 +156,16 @@ def environment(connection: Connection, eid: str) -> EnvironmentState:
         known["Gpus"] or None,
         known["GpuMemory"] or None,
         sorted(known["Devices"]),
-        # An earlier version of the service does not have these properties.
-        "Lingering" in values and values["Lingering"] == ("b", True),
-        values["Job"][1] or None if values.get("Job", ("", ""))[0] == "s" else None,
-        values["Parent"][1] or None if values.get("Parent", ("", ""))[0] == "s" else None,
-        "OverSubscribable" in values and values["OverSubscribable"] == ("b", True),
+        known["Lingering"],
+        known["Job"] or None,
+        known["Parent"] or None,
+        known["OverSubscribable"],
     )
 
 
 def isolation_mode(connection: Connection) -> str:
-    """Returns the isolation mode in force; "none" for an earlier version of the service, which has no isolation."""
-    try:
-        (value,) = connection.call(contract.MANAGER_PATH, contract.GET, contract.MANAGER, contract.ISOLATION)
-    except Error as error:
-        if error.name in (UNKNOWN_PROPERTY, UNKNOWN_METHOD):
-            return contract.NO_ISOLATION
-        raise
+    """Returns the isolation mode in force."""
+    (value,) = connection.call(contract.MANAGER_PATH, contract.GET, contract.MANAGER, contract.ISOLATION)
     return str(value[1])
 
 

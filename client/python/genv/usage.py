@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 
 from genv import contract
 from genv.connection import Connection
-from genv.errors import UNKNOWN_METHOD, Error, Failed
+from genv.errors import Failed
 
 # The values that mean "unknown" on the bus.
 _UNKNOWN = {"i": (1 << 31) - 1, "u": (1 << 32) - 1, "t": (1 << 64) - 1}
@@ -82,18 +82,13 @@ def _time(microseconds: int) -> datetime:
 def readings(since: Optional[datetime] = None) -> List[Reading]:
     """Returns the readings of the last hour, oldest first, or only those later than `since`.
 
-    The service keeps at most one reading every ten seconds. An earlier version of the service returns none.
+    The service keeps at most one reading every ten seconds.
     """
     after = 0 if since is None else max(0, round(since.timestamp() * 1e6))
     rows: List[Any] = []
     with Connection() as connection:
         while True:
-            try:
-                (page,) = connection.call(contract.MANAGER_PATH, contract.LIST_READINGS, after)
-            except Error as error:
-                if error.name == UNKNOWN_METHOD:
-                    return []
-                raise
+            (page,) = connection.call(contract.MANAGER_PATH, contract.LIST_READINGS, after)
             if not page:
                 break
             rows += page

@@ -5,8 +5,6 @@ import pytest
 
 from conftest import GENVD, World
 
-from genv import contract, errors
-from genv.connection import Connection
 from isolated import Gate, NoGate, await_isolation, may_open, node
 
 UUIDS = [f"GPU-67656e76-0000-4000-8000-{index:012x}" for index in range(4)]
@@ -69,8 +67,3 @@ class TestWithoutIsolation:
     def test_nothing_is_in_force_and_nothing_refused(self, world):
         assert world.run("alice", "say(genv.isolation().mode, genv.isolation().wanted, genv.refused_opens())") == \
             ["none none []"]
-
-    def test_a_service_without_a_property_says_so_by_the_name_that_is_expected(self, world):
-        with Connection() as connection, pytest.raises(errors.Error) as caught:
-            connection.call(contract.MANAGER_PATH, contract.GET, contract.MANAGER, "OfALaterVersion")
-        assert caught.value.name == errors.UNKNOWN_PROPERTY

@@ -7,7 +7,7 @@ import pytest
 
 import genv
 from genv import usage
-from genv.errors import UNKNOWN_METHOD, Error, Failed
+from genv.errors import Failed
 
 
 class TestReadings:
@@ -39,13 +39,6 @@ class TestPages:
         assert (first.used_memory, first.utilization, first.temperature, first.power) == (1, 2, 3, 4)
         assert (last.used_memory, last.utilization, last.temperature, last.power) == (None, None, None, None)
         assert last.when == datetime.datetime.fromtimestamp(7e-6)
-
-    def test_a_service_of_an_earlier_version_has_none(self, monkeypatch):
-        def refuse(*_arguments):
-            raise Error("there is no such method", UNKNOWN_METHOD)
-
-        stand_in(monkeypatch, refuse)
-        assert genv.readings() == []
 
 
 class TestDescriptions:

@@ -9,7 +9,7 @@ import struct
 import pytest
 
 import genv
-from genv import address, connection, contract, errors, memory, project, service, starting, waiting, wire
+from genv import address, connection, contract, memory, project, service, starting, waiting, wire
 
 
 class TestMemory:
@@ -128,9 +128,9 @@ class TestAddresses:
 
 class TestVisibleDevices:
     class Machine:
-        """A connection to a machine with these UUIDs. Without a mode, its service is of a version without isolation."""
+        """A connection to a machine with these UUIDs."""
 
-        def __init__(self, *uuids, mode=None):
+        def __init__(self, *uuids, mode="none"):
             self.uuids, self.mode, self.calls = uuids, mode, 0
 
         def call(self, path, method, *arguments):
@@ -138,8 +138,6 @@ class TestVisibleDevices:
             self.calls += 1
             if method == contract.GET:
                 assert arguments == (contract.MANAGER, contract.ISOLATION)
-                if self.mode is None:
-                    raise errors.error_for(errors.UNKNOWN_PROPERTY, "there is no such property")
                 return (("s", self.mode),)
             assert method == contract.LIST_DEVICES
             return ([(index, uuid, "model", 1, "/path") for index, uuid in enumerate(self.uuids)],)
@@ -155,10 +153,10 @@ class TestVisibleDevices:
     def test_uuids_while_isolation_is_in_force(self):
         for mode in ("watch", "user", "one of a later version"):
             assert service.visible_devices(self.Machine("GPU-a", "GPU-b", "GPU-c", mode=mode), [2, 0]) == "GPU-a,GPU-c"
-        assert service.visible_devices(self.Machine("GPU-a", "GPU-b", mode="none"), [1]) == "1"
+        assert service.visible_devices(self.Machine("GPU-a", "GPU-b"), [1]) == "1"
 
     def test_uuids_within_another_environment(self):
-        assert service.visible_devices(self.Machine("GPU-a", "GPU-b", mode="none"), [1], other_indices=True) == "GPU-b"
+        assert service.visible_devices(self.Machine("GPU-a", "GPU-b"), [1], other_indices=True) == "GPU-b"
 
     def test_nothing_attached_takes_no_call_and_devices_take_two(self):
         gpus = self.Machine("GPU-a", mode="user")

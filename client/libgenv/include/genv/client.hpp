@@ -94,8 +94,7 @@ class GENV_EXPORT Client {
     /// Returns the processes that use a GPU now, with their names and users.
     std::vector<ProcessDescription> describeProcesses();
     /// Returns the readings of the last hour, oldest first, or only the readings later than
-    /// `since`. The service has already taken these readings, so the call samples nothing. Returns
-    /// none from an earlier version of the service.
+    /// `since`. The service has already taken these readings, so the call samples nothing.
     std::vector<Reading> readings(std::optional<Time> since = {});
     /// Returns the whole state as JSON.
     std::string snapshot();

@@ -194,9 +194,6 @@ def attach(
     ):
         if value is not None:
             options[name] = service.variant(signature, value, name)
-    if index is None and uuid is None:
-        # An earlier version of the service detaches the devices above the count.
-        options["at-least"] = ("b", True)
     if allow_over_subscription:
         options["over-subscribe"] = ("b", True)
     if lifetime is not None:
