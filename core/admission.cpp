@@ -60,6 +60,12 @@ QuotaViolation compare(const LimitDefinition& limit, const Limits& limits, const
                        limit.scope == LimitScope::Environment ? ofEnvironment : ofUser));
 }
 
+QuotaViolation admitEnvironments(const Holdings& ofUser, const Limits& limits) {
+    return firstViolated(LimitedRequest::Activation, [&](const LimitDefinition& limit) {
+        return compare(limit, limits, ofUser, {});
+    });
+}
+
 QuotaViolation comparePlacement(Holdings ofUser, Holdings ofEnvironment, const Limits& limits,
                                 const Placement& placement, const KeptForUser& kept) {
     if (placement.attach.empty())
@@ -100,9 +106,7 @@ QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, cons
         return std::nullopt;
     Holdings ofUser = holdingsOf(ledger, owner.uid);
     ++ofUser.environments;
-    auto violation = firstViolated(LimitedRequest::Activation, [&](const LimitDefinition& limit) {
-        return compare(limit, limits, ofUser, {});
-    });
+    auto violation = admitEnvironments(ofUser, limits);
     if (violation || !plan)
         return violation;
     return comparePlacement(std::move(ofUser), {}, limits, placementOf(*plan), kept);
@@ -110,10 +114,16 @@ QuotaViolation admitActivation(const Ledger& ledger, const UserInfo& owner, cons
 
 QuotaViolation admitAttachment(const Ledger& ledger, const Environment& environment,
                                const Limits& limits, const Plan& plan, const KeptForUser& kept) {
+    Holdings ofUser = holdingsOf(ledger, environment.uid);
+    if (!environment.isCounted() && !placementOf(plan).attach.empty()) {
+        ++ofUser.environments;
+        if (auto violation = admitEnvironments(ofUser, limits))
+            return violation;
+    }
     if (!areDevicesLimited(limits))
         return std::nullopt;
-    return comparePlacement(holdingsOf(ledger, environment.uid), holdingsOf(environment), limits,
-                            placementOf(plan), kept);
+    return comparePlacement(std::move(ofUser), holdingsOf(environment), limits, placementOf(plan),
+                            kept);
 }
 
 QuotaViolation admitLifetime(const Limits& limits, std::chrono::microseconds age,

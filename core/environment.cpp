@@ -41,6 +41,12 @@ std::vector<DeviceIndex> Environment::deviceIndices() const {
     return indices;
 }
 
+bool Environment::isCounted() const {
+    return !attachments.empty() || std::none_of(waits.begin(), waits.end(), [](const Wait& wait) {
+        return wait.startsEnvironment && wait.holdForQuota;
+    });
+}
+
 bool Environment::isWaitingToStart() const {
     return attachments.empty() && std::any_of(waits.begin(), waits.end(), [](const Wait& wait) {
                return wait.startsEnvironment;

@@ -102,6 +102,10 @@ struct Wait {
     std::int32_t priority = 0;     ///< among the requests of its user
     std::uint32_t overtakings = 0; ///< how often it was overtaken while it was first
     std::optional<BootTime> firstSince = {};
+    /// While a quota of the owner forbids the request, it waits and is not refused.
+    bool holdForQuota = false;
+    std::optional<BootTime> heldSince = {}; ///< set while a quota holds the request back
+    std::chrono::microseconds heldFor = {}; ///< how long a quota held it back before that
 
     friend bool operator==(const Wait&, const Wait&) = default;
 };
@@ -181,6 +185,9 @@ struct Environment {
     /// Returns whether the environment was started by a request that still waits, and holds nothing
     /// yet.
     [[nodiscard]] bool isWaitingToStart() const;
+    /// Returns whether the environment counts towards MaxEnvironmentsPerUser. One that a request
+    /// started which may be held back for a quota does not, until it has devices.
+    [[nodiscard]] bool isCounted() const;
     /// Returns the lease that ends first, among its own and those of its attachments.
     [[nodiscard]] std::optional<Lease> firstLease() const;
     /// Returns when Slurm ends the environment, if it belongs to a job and Slurm reported an end.

@@ -45,9 +45,11 @@ std::vector<Candidate> rankedByUser(const std::vector<QueuedRequest>& requests) 
             return std::pair(-one.priority, one.ticket) < std::pair(-other.priority, other.ticket);
         });
         std::uint64_t arrival = 0;
+        const auto first = std::ranges::find(own, false, &QueuedRequest::isHeld);
         for (std::size_t rank = 0; rank < own.size(); ++rank) {
             arrival = std::max(arrival, own[rank].ticket);
-            candidates.push_back({{own[rank], rank == 0}, 0, arrival, rank});
+            const bool isFirst = own.begin() + std::ptrdiff_t(rank) == first;
+            candidates.push_back({{own[rank], isFirst}, 0, arrival, rank});
         }
     }
     return candidates;

@@ -3,8 +3,8 @@
 // user's weight (fair). A decision without side effects: core/queue.hpp acts on it.
 //
 // Requests of one user have an order of their own: by priority, then by arrival. The next one of
-// them is *first*. Others overtake a first request for a limited number of times and a limited
-// time. From then on the request stands before every later one.
+// them that no quota holds back is *first*. Others overtake a first request for a limited number of
+// times and a limited time. From then on the request stands before every later one.
 #pragma once
 
 #include "core/process.hpp"
@@ -49,6 +49,7 @@ struct QueuedRequest {
     std::int32_t priority = 0;
     std::uint32_t overtakings = 0; ///< how often it was overtaken so far
     std::optional<BootTime> firstSince = std::nullopt;
+    bool isHeld = false; ///< by a quota: others do not overtake it, since it could not start
 };
 
 /// The part of a user in the order.

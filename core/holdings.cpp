@@ -40,7 +40,8 @@ Holdings holdingsOf(const Ledger& ledger, Uid uid) {
         const Environment& environment = ledger.get(id);
         if (environment.job || environment.parent)
             continue;
-        ++holdings.environments;
+        if (environment.isCounted())
+            ++holdings.environments;
         for (const Attachment& attachment : environment.attachments)
             holdings.add(attachment);
     }

@@ -233,6 +233,8 @@ class Ledger {
                  const std::optional<Actor>& actor = std::nullopt);
     /// Records since when a waiting request is the next one of its user, if it is.
     void noteFirst(std::uint64_t ticket, const std::optional<BootTime>& since);
+    /// Records whether a quota holds a waiting request back. Does nothing if nothing changes.
+    void holdBack(std::uint64_t ticket, bool isHeld);
     /// Releases a lock. Does nothing if it is already released.
     void unlock(std::uint64_t number);
     /// Records a lock request that has to wait.
@@ -318,7 +320,7 @@ class Ledger {
                                      std::optional<Kernel> kernel, const Actor& actor,
                                      const std::optional<Plan>& plan, const Terms& terms);
     void addAttachments(Environment& environment, const Placement& placement, const Terms& terms);
-    void addWait(Environment& environment, const AttachRequest& request, const Terms& terms,
+    void addWait(Environment& environment, const PlannedWait& plan, const Terms& terms,
                  const Actor& actor, bool startsEnvironment);
     void carryOut(Environment& environment, const Plan& plan, const Terms& terms,
                   const Actor& actor);

@@ -108,6 +108,20 @@ void Ledger::noteFirst(std::uint64_t ticket, const std::optional<BootTime>& sinc
     applyFact(std::move(next), Cause::fact(Reason::user()));
 }
 
+void Ledger::holdBack(std::uint64_t ticket, bool isHeld) {
+    Environment next = get(waits_.at(ticket));
+    const auto wait = std::ranges::find(next.waits, ticket, &Wait::ticket);
+    if (wait->heldSince.has_value() == isHeld)
+        return;
+    const BootTime now = clock_.bootNow();
+    if (isHeld)
+        wait->heldSince = now;
+    else
+        wait->heldFor += std::max(now - *std::exchange(wait->heldSince, std::nullopt),
+                                  std::chrono::microseconds{0});
+    applyFact(std::move(next), Cause::fact(Reason::user()));
+}
+
 void Ledger::unlock(std::uint64_t number) {
     const auto found = locks_.find(number);
     if (found == locks_.end())

@@ -104,17 +104,21 @@ void Ledger::addAttachments(Environment& environment, const Placement& placement
     }
 }
 
-void Ledger::addWait(Environment& environment, const AttachRequest& request, const Terms& terms,
+void Ledger::addWait(Environment& environment, const PlannedWait& plan, const Terms& terms,
                      const Actor& actor, bool startsEnvironment) {
-    environment.waits.push_back({++lastSequence_, request, clock_.wallNow(), actor, terms.exempt,
-                                 startsEnvironment, false, terms.lifetime, clock_.bootNow(),
-                                 terms.priority});
+    Wait wait{++lastSequence_,   plan.request, clock_.wallNow(), actor,           terms.exempt,
+              startsEnvironment, false,        terms.lifetime,   clock_.bootNow(),
+              terms.priority};
+    wait.holdForQuota = plan.holdForQuota;
+    if (plan.isHeld)
+        wait.heldSince = wait.began;
+    environment.waits.push_back(std::move(wait));
 }
 
 void Ledger::carryOut(Environment& environment, const Plan& plan, const Terms& terms,
                       const Actor& actor) {
     if (const auto* wait = std::get_if<PlannedWait>(&plan))
-        addWait(environment, wait->request, terms, actor, false);
+        addWait(environment, *wait, terms, actor, false);
     else
         addAttachments(environment, std::get<Placement>(plan), terms);
 }
@@ -159,7 +163,7 @@ Environment Ledger::started(NewEnvironment wanted, const std::optional<Plan>& pl
     environment.kernels = std::move(wanted.kernels);
     const Terms terms{wanted.exempt, wanted.lifetime, wanted.priority};
     if (const auto* wait = plan ? std::get_if<PlannedWait>(&*plan) : nullptr) {
-        addWait(environment, wait->request, terms, actor, true);
+        addWait(environment, *wait, terms, actor, true);
         return environment;
     }
     if (plan) {

@@ -226,4 +226,9 @@ const LimitDefinition* findLimit(std::string_view name) {
     return found == limitRows.end() ? nullptr : &*found;
 }
 
+const LimitDefinition* findLimitByKey(std::string_view key) {
+    const auto found = std::ranges::find(limitRows, key, &LimitDefinition::key);
+    return found == limitRows.end() ? nullptr : &*found;
+}
+
 } // namespace genv::core

@@ -94,5 +94,7 @@ std::span<const LimitDefinition> limitDefinitions();
 
 /// Returns the limit of this name ("max-devices-per-user"), or null.
 const LimitDefinition* findLimit(std::string_view name);
+/// Returns the limit with this key ("MaxDevicesPerUser"), or null.
+const LimitDefinition* findLimitByKey(std::string_view key);
 
 } // namespace genv::core

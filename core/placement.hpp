@@ -48,6 +48,8 @@ struct Placement {
 struct PlannedWait {
     AttachRequest request;
     Placement expected; ///< the number of devices and their shares; the devices are not known yet
+    bool holdForQuota = false; ///< while a quota forbids the request, it waits and is not refused
+    bool isHeld = false;       ///< a quota forbids it now
 };
 
 /// The result of a request: devices now, or a wait for them.

@@ -166,19 +166,25 @@ void Queue::await(Ticket ticket, UserInfo owner, std::optional<std::chrono::mill
 // A wait ends by the caller's timeout, or by the maximum for all requests.
 void Queue::limitWait(Ticket ticket, Waiter& waiter) {
     const std::chrono::milliseconds maxWait = times_().maxWait;
-    BootTime end = ledger_.wait(ticket).began + maxWait;
-    std::string why = fmt::format(
-        "no device became free within {}, the longest that a request may wait (MaxWait)",
-        formatDuration(maxWait));
-    if (waiter.limit && waiter.limit->first <= end) {
+    const Wait& wait = ledger_.wait(ticket);
+    std::optional<BootTime> end;
+    std::string why;
+    if (!wait.heldSince) {
+        end = wait.began + wait.heldFor + maxWait;
+        why = fmt::format(
+            "no device became free within {}, the longest that a request may wait (MaxWait)",
+            formatDuration(maxWait));
+    }
+    if (waiter.limit && waiter.limit->first <= end.value_or(BootTime::max())) {
         end = waiter.limit->first;
         why = fmt::format("no device became free within {}", formatDuration(waiter.limit->second));
     }
-    waiter.timeout = scheduler_.after(std::chrono::ceil<std::chrono::milliseconds>(std::max(
-                                          end - clock_.bootNow(), std::chrono::microseconds{0})),
-                                      [this, ticket, why = std::move(why)] {
-                                          refuse(ticket, {ErrorCode::Timeout, why});
-                                      });
+    waiter.timeout.reset();
+    if (end)
+        waiter.timeout =
+            scheduler_.after(std::chrono::ceil<std::chrono::milliseconds>(
+                                 std::max(*end - clock_.bootNow(), std::chrono::microseconds{0})),
+                             [this, ticket, why = std::move(why)] { onTimeout(ticket, why); });
 }
 
 void Queue::settingsChanged() {
@@ -248,13 +254,14 @@ void Queue::onEvent(const Event& event) {
         forget(ending->environment);
     if (ledger_.waits().empty())
         return;
-    // These events may free a device, let it be over-subscribed, change the order, or change how
-    // long a device is kept.
+    // These events may free a device or a quota, let a device be over-subscribed, change the order,
+    // or change how long a device is kept.
     const auto* device = std::get_if<DeviceChanged>(&event);
     const auto* environment = std::get_if<EnvironmentChanged>(&event);
     if (std::holds_alternative<Detached>(event) || std::holds_alternative<QueueChanged>(event) ||
         std::holds_alternative<DeviceAdded>(event) ||
         std::holds_alternative<DeviceRemoved>(event) ||
+        std::holds_alternative<EnvironmentRemoved>(event) ||
         (environment != nullptr && (environment->field == EnvironmentField::Expires ||
                                     environment->field == EnvironmentField::OverSubscribable)) ||
         (device != nullptr && device->field != DeviceField::LockedBy))
@@ -298,13 +305,12 @@ KeptDevices Queue::keptDevices(const Environment* environment, const Environment
     return kept;
 }
 
-// If a client has not called again, its limits are not known yet. Children have no limits.
 void Queue::keep(Ticket ticket, KeptDevices& kept) const {
-    const Environment& environment = ledger_.get(ledger_.waits().at(ticket));
-    const auto waiter = waiters_.find(ticket);
-    const bool isLimited = waiter != waiters_.end() && !environment.parent;
-    kept.keep(environment, ledger_.wait(ticket),
-              isLimited ? std::optional(limitsOf_(waiter->second.owner)) : std::nullopt);
+    const Wait& wait = ledger_.wait(ticket);
+    const bool isHeld =
+        waiters_.contains(ticket) ? heldBy(ticket, kept).has_value() : wait.heldSince.has_value();
+    if (!isHeld)
+        kept.keep(ledger_.get(ledger_.waits().at(ticket)), wait, limitsOn(ticket));
 }
 
 void Queue::schedule() {
@@ -339,26 +345,33 @@ void Queue::serveAgainLater() {
 // be overtaken any more.
 bool Queue::serve(const std::vector<QueuePlace>& places, std::size_t index, KeptByParent& all) {
     const Ticket ticket = places[index].request.ticket;
-    const Wait& wait = ledger_.wait(ticket);
-    const Environment& environment = ledger_.get(ledger_.waits().at(ticket));
-    const Environment* parent = parentOf(environment);
+    const Environment* parent = parentOf(ledger_.get(ledger_.waits().at(ticket)));
     KeptDevices& kept =
         all.try_emplace(parent, ledger_, clock_.bootNow(), times_().keepFor, parent).first->second;
     kept.refresh(); // a parent or another child may have been served in the meantime
     const auto waiter = waiters_.find(ticket);
-    if (waiter == waiters_.end() || !hasLivingProcess(environment)) {
+    if (waiter == waiters_.end() || !hasLivingProcess(ledger_.get(ledger_.waits().at(ticket)))) {
         keep(ticket, kept);
         return false;
     }
+    holdBack(ticket, heldBy(ticket, kept).has_value());
+    const Wait& wait = ledger_.wait(ticket);
+    const Environment& environment = ledger_.get(ledger_.waits().at(ticket));
+    if (wait.heldSince) {
+        waiter->second.lasted = true;
+        return false;
+    }
     try {
-        Placement placement =
-            core::place(wait.request, kept.devices(), requesterOf(environment, wait),
-                        kept.reservations(), leaseEnd(&environment, wait.lifetime, kept.now()));
+        Placement placement = placeWaiting(ticket, kept);
         const QuotaViolation violation =
             wait.exempt || parent != nullptr
                 ? std::nullopt
                 : admitAttachment(ledger_, environment, limitsOf_(waiter->second.owner), placement,
                                   kept.of(environment.uid));
+        if (violation && wait.holdForQuota) {
+            keep(ticket, kept);
+            return false;
+        }
         if (violation) {
             refuse(ticket, {ErrorCode::QuotaExceeded, *violation});
             return false;

@@ -6,6 +6,10 @@
 // waiting requests can start (backfill). That lease cannot be extended while they wait. No request
 // waits longer than `maxWait`.
 //
+// A request that may be held for a quota waits while it would exceed one, and later requests pass
+// it: nothing is kept for it, and the time does not count as waiting. Once its owner has given
+// enough back, it is served in its place.
+//
 // Waiting requests are stored in the ledger, with their environments. The queue stores the
 // callbacks of their callers. Free devices are kept for the earliest waiting request that can use
 // them, also against requests that do not wait. Therefore code that places a request must ask the
@@ -22,6 +26,7 @@
 #include "core/open_plans.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/scheduler.hpp"
+#include "core/quota_hold.hpp"
 #include "core/user_use.hpp"
 
 #include <chrono>
@@ -32,6 +37,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace genv::core {
 
@@ -106,6 +112,21 @@ class Queue {
     [[nodiscard]] std::vector<Ticket> order() const;
     /// Returns the standing of a waiting request. The ticket must be one of order().
     [[nodiscard]] Standing standing(Ticket ticket) const;
+    /// What a waiting request waits for.
+    enum class WaitsFor {
+        Devices, ///< others hold the devices
+        Earlier, ///< the devices are kept for earlier requests
+        Quota,   ///< its owner holds too much
+    };
+    struct WaitState {
+        Ticket ticket = 0;
+        WaitsFor waitsFor = WaitsFor::Devices;
+        std::optional<QuotaHold> hold; ///< set if it waits for its quota
+    };
+    /// Returns what each request waits for, in the order of the queue.
+    [[nodiscard]] std::vector<WaitState> states() const;
+    /// Returns the limit that holds a waiting request back now, or nothing.
+    [[nodiscard]] std::optional<QuotaHold> heldBy(Ticket ticket) const;
 
     /// Throws Error(LimitsExceeded) if this actor, for this owner, cannot add another request.
     void requireRoom(Uid owner, Uid actor) const;
@@ -171,7 +192,14 @@ class Queue {
                                             const Requester& requester, const KeptDevices& kept,
                                             std::optional<std::chrono::seconds> lifetime,
                                             Placement placement) const;
+    [[nodiscard]] std::optional<Limits> limitsOn(Ticket ticket) const;
+    [[nodiscard]] QuotaUse useBefore(Ticket ticket, const KeptDevices& kept) const;
+    [[nodiscard]] std::optional<QuotaHold> heldBy(Ticket ticket, const KeptDevices& kept) const;
+    [[nodiscard]] WaitState stateOf(Ticket ticket, const KeptDevices& kept) const;
+    [[nodiscard]] Placement placeWaiting(Ticket ticket, const KeptDevices& kept) const;
     void keep(Ticket ticket, KeptDevices& kept) const;
+    void holdBack(Ticket ticket, bool isHeld);
+    void onTimeout(Ticket ticket, const std::string& why);
     void limitWait(Ticket ticket, Waiter& waiter);
     void schedule();
     [[nodiscard]] OrderRules rules() const;

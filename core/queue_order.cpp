@@ -30,7 +30,8 @@ std::vector<QueuePlace> Queue::places() const {
         const Wait& wait = ledger_.wait(ticket);
         const Environment* parent = parentOf(environment);
         requests.push_back({ticket, environment.uid, parent != nullptr ? parent->sequence : 0,
-                            wait.priority, wait.overtakings, wait.firstSince});
+                            wait.priority, wait.overtakings, wait.firstSince,
+                            wait.heldSince.has_value()});
         if (rules.order == QueueOrder::Fair && !shares.contains(environment.uid))
             shares.emplace(environment.uid, shareOf(ticket, environment));
     }

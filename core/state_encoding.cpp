@@ -109,6 +109,12 @@ json encodeWait(const Wait& wait) {
         encoded["overtakings"] = wait.overtakings;
     if (wait.firstSince)
         encoded["first_since"] = wait.firstSince->time_since_epoch().count();
+    if (wait.holdForQuota)
+        encoded["hold_for_quota"] = true;
+    if (wait.heldSince)
+        encoded["held_since"] = wait.heldSince->time_since_epoch().count();
+    if (wait.heldFor.count() > 0)
+        encoded["held_for"] = wait.heldFor.count();
     return encoded;
 }
 

@@ -206,6 +206,12 @@ Wait decodeWait(const json& value) {
         wait.overtakings = requireNumber32(value, "overtakings");
     if (value.contains("first_since"))
         wait.firstSince = bootTime(value, "first_since");
+    wait.holdForQuota = flagIfAny(value, "hold_for_quota");
+    if (value.contains("held_since"))
+        wait.heldSince = bootTime(value, "held_since");
+    if (value.contains("held_for"))
+        wait.heldFor = std::chrono::microseconds{
+            static_cast<std::int64_t>(requireNumber(value, "held_for", largestNumber / 4))};
     return wait;
 }
 

@@ -213,6 +213,7 @@ class Activation : public Operation<Activation, ActivateReply> {
             self->apply(plan, exempt);
         };
         request.mayWait = wanted_.waiting.wait;
+        request.hold = [self] { return self->asIfDeparted([&] { return self->hold(); }); };
         carryOut(context_, reply_, std::move(request));
     }
 
@@ -229,7 +230,15 @@ class Activation : public Operation<Activation, ActivateReply> {
             return std::nullopt;
         return planFor(context_, request(), environment,
                        environment == nullptr ? lifetime() : wanted_.waiting.lifetime,
-                       wanted_.waiting.wait, wanted_.owner, actor(), parent());
+                       wanted_.waiting, wanted_.owner, actor(), parent());
+    }
+
+    [[nodiscard]] std::optional<core::Plan> hold() const {
+        if (!wanted_.waiting.holdForQuota || lastingViolation())
+            return std::nullopt;
+        const core::Plan expected = *plan();
+        return holdPlanFor(context_, request(), core::placementOf(expected), joined(), owner_,
+                           actor());
     }
 
     [[nodiscard]] core::AttachRequest request() const {
@@ -270,17 +279,25 @@ class Activation : public Operation<Activation, ActivateReply> {
         const core::Limits limits = context_.settings.current().limits.of(owner_);
         const core::Environment* environment = joined();
         const auto kept = keptFor(context_, wanted_.owner, environment, plan);
-        auto violation =
+        const auto violation =
             environment == nullptr
                 ? core::admitActivation(context_.sharing.ledger, owner_, limits, plan, kept)
             : plan
                 ? core::admitAttachment(context_.sharing.ledger, *environment, limits, *plan, kept)
                 : std::nullopt;
-        if (!violation && wanted_.waiting.lifetime)
-            violation =
-                core::admitLifetime(limits, std::chrono::microseconds{0}, wanted_.waiting.lifetime);
-        if (violation || environment != nullptr)
-            return violation;
+        return violation ? violation : lastingViolation();
+    }
+
+    // Checks the limits that no use of the quota satisfies later.
+    [[nodiscard]] core::QuotaViolation lastingViolation() const {
+        const core::Limits limits = context_.settings.current().limits.of(owner_);
+        if (wanted_.waiting.lifetime) {
+            if (auto violation = core::admitLifetime(limits, std::chrono::microseconds{0},
+                                                     wanted_.waiting.lifetime))
+                return violation;
+        }
+        if (joined() != nullptr)
+            return std::nullopt;
         return core::admitConfiguration(
             limits, {std::nullopt, wanted_.configuration.gpus, wanted_.configuration.gpuMemory});
     }

@@ -52,12 +52,13 @@ class Attaching : public Operation<Attaching, AttachReply> {
         request.quota = [self](const auto& plan) { return self->quota(*plan); };
         request.apply = [self](const auto& plan, bool exempt) { self->apply(*plan, exempt); };
         request.mayWait = wanted_.waiting.wait;
+        request.hold = [self] { return self->hold(); };
         carryOut(context_, reply_, std::move(request));
     }
 
     [[nodiscard]] std::optional<core::Plan> plan() const {
         return planFor(context_, wanted_.request, &environment(), wanted_.waiting.lifetime,
-                       wanted_.waiting.wait, owner_.uid, reply_.caller().uid);
+                       wanted_.waiting, owner_.uid, reply_.caller().uid);
     }
 
     [[nodiscard]] policy::Target target(const core::Plan& plan) const {
@@ -76,9 +77,22 @@ class Attaching : public Operation<Attaching, AttachReply> {
                 core::admitAttachment(context_.sharing.ledger, environment(), limits, plan,
                                       keptFor(context_, owner_.uid, &environment(), plan)))
             return violation;
+        return admitLifetime();
+    }
+
+    [[nodiscard]] core::QuotaViolation admitLifetime() const {
         if (!wanted_.waiting.lifetime)
             return std::nullopt;
-        return core::admitLifetime(limits, std::chrono::microseconds{0}, wanted_.waiting.lifetime);
+        return core::admitLifetime(context_.settings.current().limits.of(owner_),
+                                   std::chrono::microseconds{0}, wanted_.waiting.lifetime);
+    }
+
+    [[nodiscard]] std::optional<core::Plan> hold() const {
+        if (!wanted_.waiting.holdForQuota || admitLifetime())
+            return std::nullopt;
+        const core::Plan expected = *plan();
+        return holdPlanFor(context_, wanted_.request, core::placementOf(expected), &environment(),
+                           owner_, reply_.caller().uid);
     }
 
     void apply(const core::Plan& plan, bool exempt) {

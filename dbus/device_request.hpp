@@ -8,7 +8,9 @@
 #pragma once
 
 #include "core/admission.hpp"
+#include "core/quota_hold.hpp"
 #include "dbus/context.hpp"
+#include "dbus/environment_options.hpp"
 #include "dbus/operation.hpp"
 
 #include <algorithm>
@@ -30,6 +32,9 @@ struct DeviceRequest {
     /// `exempt`: the grant exceeds a limit and was approved.
     std::function<void(const std::optional<core::Plan>&, bool exempt)> apply;
     bool mayWait = false;
+    /// Returns the plan of a request that exceeds a quota now and may be held back until it does
+    /// not; nothing if it may not, or no use of the quota allows it. Unset: it may not.
+    std::function<std::optional<core::Plan>()> hold = {};
 };
 
 /// Returns the wait of a plan, or null.
@@ -50,24 +55,42 @@ inline core::KeptForUser keptFor(const Context& context, core::Uid owner,
     return context.sharing.queue.keptFor(owner, abandoned);
 }
 
+/// Returns the plan of a request that a quota holds back, if it would be within the limits
+/// once its owner holds nothing. Throws the errors of core::Queue::requireRoom().
+inline std::optional<core::Plan> holdPlanFor(const Context& context,
+                                             const core::AttachRequest& request,
+                                             const core::Placement& expected,
+                                             const core::Environment* environment,
+                                             const core::UserInfo& owner, core::Uid actor) {
+    const bool starts = environment == nullptr || !environment->isCounted();
+    if (!core::fitsQuota(request, context.sharing.ledger.devices(), starts,
+                         context.settings.current().limits.of(owner)))
+        return std::nullopt;
+    if (environment == nullptr || !context.sharing.queue.abandoned(environment->id, request))
+        context.sharing.queue.requireRoom(owner.uid, actor);
+    return core::PlannedWait{request, expected, true, true};
+}
+
 /// Returns the plan of a request. A request that waited before a restart of the service keeps its
 /// position in the queue. `parent`: the parent of an environment that does not exist yet. Throws
 /// the same errors as core::Queue::place() and core::Queue::requireRoom().
 inline core::Plan planFor(const Context& context, const core::AttachRequest& request,
                           const core::Environment* environment,
-                          std::optional<std::chrono::seconds> lifetime, bool mayWait,
+                          std::optional<std::chrono::seconds> lifetime, const WaitOptions& waiting,
                           core::Uid owner, core::Uid actor,
                           const core::Environment* parent = nullptr) {
     core::Requester requester =
         environment != nullptr ? core::Requester(environment) : core::Requester(owner);
-    if (!mayWait)
+    if (!waiting.wait)
         return context.sharing.queue.place(request, requester, lifetime, parent);
     requester.needsConsent = core::needsConsentToWait(actor);
     core::Plan plan = context.sharing.queue.placeOrWait(request, requester, lifetime, parent);
     if (environment != nullptr && context.sharing.queue.abandoned(environment->id, request))
         return core::PlannedWait{request, core::placementOf(plan)};
-    if (std::holds_alternative<core::PlannedWait>(plan))
+    if (auto* wait = std::get_if<core::PlannedWait>(&plan)) {
         context.sharing.queue.requireRoom(owner, actor);
+        wait->holdForQuota = waiting.holdForQuota;
+    }
     return plan;
 }
 
@@ -154,8 +177,27 @@ class Granting : public Operation<Granting<Answer>, Answer> {
             context_.sharing.lingering.whenSettled(this->later(&Granting::checkLimits));
             return;
         }
-        context_.calls.gate.passQuota(this->reply_, target_, *violation_,
-                                      next(&Granting::onQuotaAuthorized));
+        if (request_.hold && request_.hold())
+            context_.calls.gate.passQuotaUnprompted(
+                this->reply_, target_, next(&Granting::onQuotaAuthorized),
+                [self = this->shared_from_this()] { self->hold(); });
+        else
+            context_.calls.gate.passQuota(this->reply_, target_, *violation_,
+                                          next(&Granting::onQuotaAuthorized));
+    }
+
+    // The caller may not exceed the limit, so the request waits until it does not.
+    void hold() {
+        if (!isCovered()) {
+            plan();
+            return;
+        }
+        const core::QuotaViolation now = request_.quota(plan_);
+        auto held = now ? request_.hold() : plan_;
+        if (!held)
+            core::fail(core::ErrorCode::QuotaExceeded, "{}", *now);
+        plan_ = std::move(held);
+        apply(false);
     }
 
     void onQuotaAuthorized(Approval by) {

@@ -45,6 +45,7 @@ void addHolders(policy::HeldDevices& held, const core::Placement::Device& device
 WaitOptions takeWaitOptions(Options& options) {
     WaitOptions waiting;
     waiting.wait = options.takeFlag("wait");
+    waiting.holdForQuota = options.takeFlag("hold-for-quota");
     waiting.timeout = options.takeSeconds("timeout");
     waiting.lifetime = options.takeSeconds("lifetime");
     const auto priority = options.take<std::int32_t>("priority");
@@ -58,6 +59,9 @@ WaitOptions takeWaitOptions(Options& options) {
     if (waiting.timeout && !waiting.wait)
         core::fail(core::ErrorCode::InvalidArgs,
                    "timeout says how long to wait at most; it needs wait");
+    if (waiting.holdForQuota && !waiting.wait)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "hold-for-quota is an option of a request that waits; it needs wait");
     return waiting;
 }
 

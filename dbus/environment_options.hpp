@@ -18,6 +18,7 @@ namespace genv::dbus {
 /// Whether a request may wait, and the lifetime of its grant.
 struct WaitOptions {
     bool wait = false;
+    bool holdForQuota = false; ///< while a quota forbids the request, it waits and is not refused
     std::optional<std::chrono::seconds> timeout; ///< timeout of the wait
     std::optional<std::chrono::seconds> lifetime;
     std::int32_t priority = 0; ///< of the wait among those of its user

@@ -63,6 +63,29 @@ class Gate {
              [violation](const Answer& answer) { requireWithinQuota(answer, violation); });
     }
 
+    /// The same for a request that has another way if the reply is no, `otherwise`: nobody is
+    /// prompted, and a no is no refusal.
+    template <typename... Values>
+    void passQuotaUnprompted(const Reply<Values...>& reply, const policy::Target& target,
+                             Proceed proceed, std::function<void()> otherwise) {
+        const auto question =
+            policy::quotaQuestionFor(reply.call().method, reply.caller().uid, target);
+        if (!question) {
+            proceed(Approval::Rules);
+            return;
+        }
+        Caller unprompted = reply.caller();
+        unprompted.interactive = false;
+        ask(unprompted, *question,
+            reply.later([proceed = std::move(proceed),
+                         otherwise = std::move(otherwise)](const Answer& answer) {
+                if (answer.verdict == policy::Verdict::Authorized)
+                    proceed(answer.by);
+                else
+                    otherwise();
+            }));
+    }
+
     /// Forgets the questions and drops the calls of a closed connection.
     void onDisconnected(const std::string& busName);
 

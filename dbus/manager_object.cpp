@@ -10,6 +10,7 @@
 #include "dbus/handlers.hpp"
 #include "dbus/observation.hpp"
 #include "dbus/paths.hpp"
+#include "dbus/queue_descriptions.hpp"
 #include "dbus/termination.hpp"
 #include "dbus/wait_cancelling.hpp"
 
@@ -158,6 +159,12 @@ void ManagerObject::TerminateProcess(sdbus::Result<>&& result, uint32_t pid) {
 QueueRows ManagerObject::ListQueue() {
     return answer<managerInterface, "ListQueue">(context_.calls, getObject(), [this] {
         return queueRows(context_.sharing.ledger, context_.sharing.queue);
+    });
+}
+
+std::vector<VariantMap> ManagerObject::DescribeQueue() {
+    return answer<managerInterface, "DescribeQueue">(context_.calls, getObject(), [this] {
+        return queueDescriptions(context_.sharing.queue, context_.sharing.ledger);
     });
 }
 

@@ -61,6 +61,7 @@ class ManagerObject
     void Execute(sdbus::Result<Actions>&& result, std::string report) override;
     void TerminateProcess(sdbus::Result<>&& result, uint32_t pid) override;
     QueueRows ListQueue() override;
+    std::vector<VariantMap> DescribeQueue() override;
     void CancelWait(sdbus::Result<>&& result, uint64_t ticket) override;
     void ListEvents(sdbus::Result<EventRows>&& result, uint64_t since, uint64_t until,
                     VariantMap filter) override;

@@ -99,6 +99,7 @@ inline constexpr std::array methodTable{
               "carry out an enforcement report on"},
     MethodRow{"dev.genv.Manager", "TerminateProcess", Requirement::TerminateProcess, "terminate"},
     MethodRow{"dev.genv.Manager", "ListQueue", Requirement::Free, ""},
+    MethodRow{"dev.genv.Manager", "DescribeQueue", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "CancelWait", Requirement::ManageEnvironment,
               "cancel a wait for GPUs of"},
     MethodRow{"dev.genv.Manager", "ListEvents", Requirement::ReadHistory, "read the history of"},

@@ -86,21 +86,23 @@ HistoryEvent toHistoryEvent(const Dictionary& event) {
 
 namespace {
 
-// A timeout is sent only together with "wait".
-Dictionary withoutStrayTimeout(Dictionary arguments) {
-    if (!arguments.contains("wait"))
+// Options of a wait are sent only together with "wait".
+Dictionary withoutStrayOptions(Dictionary arguments) {
+    if (!arguments.contains("wait")) {
         arguments.erase("timeout");
+        arguments.erase("hold-for-quota");
+    }
     return arguments;
 }
 
 } // namespace
 
 Dictionary toDictionary(const ActivateOptions& options) {
-    return withoutStrayTimeout(options.values().arguments);
+    return withoutStrayOptions(options.values().arguments);
 }
 
 Dictionary toDictionary(const AttachOptions& options) {
-    return withoutStrayTimeout(options.values().arguments);
+    return withoutStrayOptions(options.values().arguments);
 }
 
 Environment toEnvironment(const Properties& properties) {
@@ -314,6 +316,22 @@ std::vector<QueueEntry> toQueue(BusQueue queue) {
         entries.push_back({row.get<0>(), std::move(row.get<1>()), row.get<2>(), row.get<3>(),
                            toTime(row.get<4>())});
     return entries;
+}
+
+QueueDescription toQueueDescription(const Dictionary& row) {
+    QueueDescription description;
+    description.entry = {property<std::uint64_t>(row, "ticket"),
+                         property<std::string>(row, "environment"),
+                         property<std::uint32_t>(row, "uid"), property<std::uint32_t>(row, "count"),
+                         toTime(property<std::uint64_t>(row, "since"))};
+    description.position = property<std::uint32_t>(row, "position");
+    description.user = property<std::string>(row, "user");
+    description.parent = detail<std::string>(row, "parent");
+    description.waitsFor = property<std::string>(row, "waits-for");
+    if (auto limit = detail<std::string>(row, "limit"))
+        description.hold = {std::move(*limit), property<std::uint64_t>(row, "used"),
+                            property<std::uint64_t>(row, "allowed")};
+    return description;
 }
 
 std::pair<std::uint32_t, Notice> toNotice(sdbus::Message& signal) {

@@ -77,6 +77,9 @@ std::string toText(const sdbus::Variant& value);
 using BusQueue = std::vector<
     sdbus::Struct<std::uint64_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>>;
 std::vector<QueueEntry> toQueue(BusQueue queue);
+/// Converts an entry of the reply of DescribeQueue. Throws sdbus::Error if a required detail is
+/// missing or has another type.
+QueueDescription toQueueDescription(const Dictionary& row);
 
 /// Converts a signal of dev.genv.Manager to an event, or returns nothing if it is not an event.
 /// Throws sdbus::Error if its arguments have other types.

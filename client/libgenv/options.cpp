@@ -160,6 +160,11 @@ ActivateOptions& ActivateOptions::setWait(bool wait) {
     return *this;
 }
 
+ActivateOptions& ActivateOptions::setHoldForQuota(bool hold) {
+    put(values_, "hold-for-quota", ifTrue(hold));
+    return *this;
+}
+
 ActivateOptions& ActivateOptions::setTimeout(std::optional<std::chrono::seconds> timeout) {
     put(values_, "timeout", secondsIn(timeout));
     return *this;
@@ -244,6 +249,11 @@ AttachOptions& AttachOptions::setOverSubscribe(bool overSubscribe) {
 
 AttachOptions& AttachOptions::setWait(bool wait) {
     put(values_, "wait", ifTrue(wait));
+    return *this;
+}
+
+AttachOptions& AttachOptions::setHoldForQuota(bool hold) {
+    put(values_, "hold-for-quota", ifTrue(hold));
     return *this;
 }
 

@@ -120,6 +120,15 @@ std::vector<QueueEntry> Client::queue() {
     });
 }
 
+std::vector<QueueDescription> Client::describeQueue() {
+    return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
+        std::vector<QueueDescription> descriptions;
+        for (const client::Dictionary& row : manager.DescribeQueue())
+            descriptions.push_back(client::toQueueDescription(row));
+        return descriptions;
+    });
+}
+
 Overview Client::overview() {
     return client::toOverview(implementation_->managedObjects(client::StartsService::No));
 }

@@ -111,7 +111,8 @@ std::string Operations::perform(const WaitRequest& request) {
     // The service counts all that the environment is to have.
     const auto had =
         static_cast<std::uint32_t>(client.environment(request.environment).devices.size());
-    const AttachOptions options = AttachOptions().setCount(had + request.count).setWait(true);
+    const AttachOptions options =
+        AttachOptions().setCount(had + request.count).setWait(true).setHoldForQuota(true);
     std::optional<std::vector<std::uint32_t>> attached;
     bool hasWaited = false;
     const Waiting waiting = Waiting().setStopDescriptor(stop_).setChanged([&] {

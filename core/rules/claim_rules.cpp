@@ -72,8 +72,9 @@ void findLifetimes(WorkingState& state, const RuleSet& rules) {
 void findMaxEnvironments(WorkingState& state, const RuleSet& rules) {
     for (auto& [user, environments] : byOwner(state)) {
         const auto limit = state.limitsOf(user, rules).maxEnvironments;
-        std::erase_if(environments,
-                      [](const Environment* environment) { return environment->exempt; });
+        std::erase_if(environments, [](const Environment* environment) {
+            return environment->exempt || !environment->isCounted();
+        });
         if (!limit || environments.size() <= *limit)
             continue;
         const std::size_t surplus = environments.size() - *limit;

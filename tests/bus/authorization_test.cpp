@@ -99,6 +99,7 @@ const std::vector<Row>& matrix() {
              return client.manager("TerminateProcess", "u", scene.compute);
          }},
         {managerInterface, "ListQueue", free, toManager("ListQueue")},
+        {managerInterface, "DescribeQueue", free, toManager("DescribeQueue")},
         {managerInterface, "CancelWait", owners, cancelAWait},
         // There is no journal on this bus. Only callers who may read the journal get this error.
         {managerInterface, "ListEvents", owners,

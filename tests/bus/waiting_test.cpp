@@ -89,6 +89,19 @@ TEST_F(Waits, AreListedWithWhatIsMissing) {
     EXPECT_GT(rows[0].since, 0U);
 }
 
+TEST_F(Waits, AreDescribedWithWhatTheyWaitFor) {
+    const auto first = wait(*asBob, his, 2);
+    const auto second = wait(*asAlice, hers, 1);
+    const auto rows = describedQueue(*asCarol);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0].at("waits-for"), "devices");
+    EXPECT_EQ(rows[0].at("uid"), std::to_string(bob));
+    EXPECT_EQ(rows[0].at("count"), "2");
+    EXPECT_EQ(rows[1].at("waits-for"), "earlier-requests");
+    EXPECT_EQ(rows[1].at("position"), "2");
+    EXPECT_FALSE(rows[1].contains("limit"));
+}
+
 TEST_F(Waits, OfActivateMakeTheEnvironmentAtOnceAndTakeItAlongWhenTheCallerLeaves) {
     const UserProcess shell(alice);
     auto client = std::make_unique<Client>(alice);

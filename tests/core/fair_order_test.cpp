@@ -74,6 +74,22 @@ TEST(FairOrder, NeverMovesARequestBeforeAnEarlierOneOfAnotherUserBecauseOfItsPri
     EXPECT_EQ(orderOf(requests, byUse), (Tickets{2, 3, 1}));
 }
 
+// Otherwise a user could wait for the own quota until nobody may overtake the request any more.
+TEST(FairOrder, IsNotBoundedForARequestThatAQuotaHoldsBack) {
+    std::vector<QueuedRequest> requests{{1, alice}, {2, alice}, {3, bob}};
+    requests[0].isHeld = true;
+    requests[0].overtakings = 20;
+    requests[0].firstSince = orderedAt - hours{2};
+    const Shares shares{{alice, {1000}}};
+    const auto places = core::orderedQueue(requests, byUse, shares, orderedAt);
+    ASSERT_EQ(orderOf(requests, byUse, shares), (Tickets{3, 1, 2}));
+    EXPECT_FALSE(places[1].isFirst);
+    EXPECT_TRUE(places[1].canBeOvertaken);
+    EXPECT_TRUE(places[2].isFirst) << "it can start before the held one";
+    requests[0].isHeld = false;
+    EXPECT_EQ(orderOf(requests, byUse, shares), (Tickets{1, 3, 2}));
+}
+
 TEST(FairOrder, MarksTheNextRequestOfEachUserForEachPool) {
     const auto places = core::orderedQueue(
         {{1, alice}, {2, alice}, {3, alice, 7}, {4, alice, 7}, {5, bob}}, byUse, {}, orderedAt);

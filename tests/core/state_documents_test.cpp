@@ -137,12 +137,22 @@ TEST(StateDocuments, OfTheGenvThatFirstKeptGrantsAboveALimitAreRead) {
     EXPECT_FALSE(earlier.overLimit || earlier.attachments[0].overLimit);
 }
 
+TEST(StateDocuments, OfTheGenvThatFirstHeldRequestsForAQuotaAreRead) {
+    const core::Wait wait = read("version-1-quota-hold.json").waits.at(0);
+    EXPECT_TRUE(wait.holdForQuota);
+    EXPECT_EQ(wait.heldSince, core::BootTime{std::chrono::microseconds{3600000000}});
+    EXPECT_EQ(wait.heldFor, std::chrono::minutes{2});
+    const core::Wait earlier = read(newest).waits.at(0);
+    EXPECT_FALSE(earlier.holdForQuota || earlier.heldSince);
+    EXPECT_EQ(earlier.heldFor, std::chrono::microseconds{0});
+}
+
 // Fails if the form changed and there is no document of the new form here.
 TEST(StateDocuments, OfTheNewestFormAreWrittenAsTheyWere) {
     for (const char* file :
          {newest, "version-1-lingering.json", "version-1-pending-end.json",
           "version-1-lock-waits.json", "version-1-jobs.json", "version-1-children.json",
-          "version-1-consent.json", "version-1-over-limit.json"})
+          "version-1-consent.json", "version-1-over-limit.json", "version-1-quota-hold.json"})
         EXPECT_EQ(json::parse(core::encodeState(read(file))), json::parse(documentIn(file)))
             << file;
 }

@@ -51,6 +51,7 @@ class DeviceRequests : public ContextTest {
     }
 
     std::optional<core::Plan> plan;
+    const std::optional<core::Plan> held = core::PlannedWait{{}, {}, true, true};
     std::optional<core::Error> inTheWay;
     core::QuotaViolation violation;
     bool holds = true;
@@ -175,6 +176,38 @@ TEST_F(DeviceRequests, OverALimitAreAskedAboutASecondTimeAndMarked) {
     EXPECT_EQ(authorizer.questions[1].action, policy::Action::ExceedLimits);
     authorizer.answer(Verdict::Authorized);
     EXPECT_EQ(given, std::vector<bool>{true});
+}
+
+TEST_F(DeviceRequests, OverAQuotaAreHeldBackAndPromptNobody) {
+    violation = "2 devices, not 3";
+    request.hold = [this] { return held; };
+    request.apply = [this](const auto& applied, bool exempt) {
+        given.push_back(exempt);
+        EXPECT_TRUE(dbus::waitIn(applied) != nullptr && dbus::waitIn(applied)->isHeld);
+    };
+    carryOut(true);
+    authorizer.answer(Verdict::Authorized);
+    authorizer.answer(Verdict::InteractionRequired);
+    EXPECT_EQ(authorizer.questions.size(), 2U);
+    EXPECT_EQ(given, std::vector<bool>{false});
+}
+
+TEST_F(DeviceRequests, ThatMayExceedAQuotaAreNotHeldBack) {
+    violation = "2 devices, not 3";
+    request.hold = [this] { return held; };
+    carryOut();
+    authorizer.answer(Verdict::Authorized);
+    authorizer.answer(Verdict::Authorized);
+    EXPECT_EQ(given, std::vector<bool>{true});
+}
+
+TEST_F(DeviceRequests, ThatNoUseOfAQuotaAllowsAreRefusedAsBefore) {
+    violation = "2 devices, not 3";
+    request.hold = [] { return std::nullopt; };
+    carryOut();
+    authorizer.answer(Verdict::Authorized);
+    authorizer.answer(Verdict::Denied);
+    EXPECT_EQ(refusal(), ErrorCode::QuotaExceeded);
 }
 
 TEST_F(DeviceRequests, ThatFitBeforeTheSecondAnswerAreNotMarked) {

@@ -118,6 +118,8 @@ TEST(AttachOptions, AreRefusedWhereTheyContradictEachOther) {
     }
     EXPECT_EQ(refusal({{"count", number(1)}, {"timeout", Variant{std::uint64_t{1}}}}),
               "timeout says how long to wait at most; it needs wait");
+    EXPECT_EQ(refusal({{"count", number(1)}, {"hold-for-quota", Variant{true}}}),
+              "hold-for-quota is an option of a request that waits; it needs wait");
 }
 
 TEST(Configure, SetsWhatIsGivenAndUnsetsWhatIsNamed) {

@@ -5,6 +5,8 @@
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "core/duration.hpp"
+#include "core/limit_definitions.hpp"
+#include "core/quota_hold.hpp"
 
 #include <fmt/format.h>
 
@@ -62,37 +64,43 @@ std::string shortened(std::vector<std::string> holders) {
     return joined(holders, ", ");
 }
 
+// Returns the sentence about the quota that holds the reader's request back.
+std::optional<std::string> holdText(const QueueDescription& request) {
+    if (!request.hold || core::findLimitByKey(request.hold->limit) == nullptr)
+        return std::nullopt;
+    return core::describeOwnHold({request.hold->limit, request.hold->used, request.hold->allowed});
+}
+
 } // namespace
 
 TurnText queueText(Client& client, std::function<bool(const EnvironmentEntry&)> isWaiting) {
     return [&client, isWaiting = std::move(isWaiting)](bool brief) -> std::optional<std::string> {
-        auto queue = client.queue();
+        auto queue = client.describeQueue();
         const auto environments = client.environments();
-        const Parents parents = client.parents();
-        const auto own = std::find_if(queue.begin(), queue.end(), [&](const QueueEntry& entry) {
-            return std::any_of(
-                environments.begin(), environments.end(), [&](const EnvironmentEntry& environment) {
-                    return environment.id == entry.environment && isWaiting(environment);
-                });
-        });
-        if (own == queue.end())
+        const auto isOwn = [&](const QueueDescription& request) {
+            return std::ranges::any_of(environments, [&](const EnvironmentEntry& environment) {
+                return environment.id == request.entry.environment && isWaiting(environment);
+            });
+        };
+        const auto found = std::ranges::find_if(queue, isOwn);
+        if (found == queue.end())
             return std::nullopt;
+        const QueueDescription own = *found;
+        const std::string what =
+            fmt::format("waiting for {} GPU{}{}", own.entry.gpus, own.entry.gpus == 1 ? "" : "s",
+                        own.parent ? " of environment " + *own.parent : std::string());
+        if (const auto hold = holdText(own))
+            return fmt::format("{}: {}", what, *hold);
         // A nested environment waits only for the other environments of its parent.
-        const auto parent = parentOf(parents, own->environment);
-        const std::uint32_t gpus = own->gpus;
-        const std::uint64_t ticket = own->ticket;
-        std::erase_if(queue, [&](const QueueEntry& entry) {
-            return parentOf(parents, entry.environment) != parent;
-        });
+        std::erase_if(queue,
+                      [&](const QueueDescription& other) { return other.parent != own.parent; });
         const auto before = std::ranges::count_if(
-            queue, [&](const QueueEntry& entry) { return entry.ticket < ticket; });
+            queue, [&](const QueueDescription& other) { return other.position < own.position; });
         const std::string holders =
-            shortened(parent ? siblingsWithDevices(client, parents, *parent, brief)
-                             : holdersOfMachine(client, environments, brief));
-        return fmt::format("waiting for {} GPU{}{}, number {} of {} in the queue{}{}", gpus,
-                           gpus == 1 ? "" : "s",
-                           parent ? " of environment " + *parent : std::string(), before + 1,
-                           queue.size(), holders.empty() ? "" : ": ", holders);
+            shortened(own.parent ? siblingsWithDevices(client, client.parents(), *own.parent, brief)
+                                 : holdersOfMachine(client, environments, brief));
+        return fmt::format("{}, number {} of {} in the queue{}{}", what, before + 1, queue.size(),
+                           holders.empty() ? "" : ": ", holders);
     };
 }
 

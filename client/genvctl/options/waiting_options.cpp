@@ -22,7 +22,7 @@ void put(const WaitingOptions& from, Options& to) {
         if (from.wait != withoutLimit)
             timeout = readTime("--wait", from.wait);
         // A timeout of 0 means not to wait, which is the default.
-        to.setWait(!timeout || timeout->count() > 0).setTimeout(timeout);
+        to.setWait(!timeout || timeout->count() > 0).setHoldForQuota(true).setTimeout(timeout);
     }
     if (from.lifetime)
         to.setLifetime(readLifetime("--lifetime", *from.lifetime));

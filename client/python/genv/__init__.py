@@ -50,7 +50,7 @@ from genv.listening import (
     ServiceStarted,
     events,
 )
-from genv.queueing import Wait, cancel_wait, queue
+from genv.queueing import QuotaHold, Wait, cancel_wait, queue
 from genv.serialization import JSONDecoder, JSONEncoder, snapshot_from as _snapshot_from
 from genv.service import allow_interaction
 from genv.usage import ProcessDescription, ProcessUse, Reading, describe_processes, readings
@@ -96,6 +96,7 @@ __all__ = [
     "Processes",
     "QueueChanged",
     "QuotaExceeded",
+    "QuotaHold",
     "Reading",
     "RefusedOpen",
     "Report",

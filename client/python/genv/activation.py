@@ -287,7 +287,7 @@ class Activation:
             options["lifetime"] = service.variant("t", waiting.seconds(self._lifetime, "lifetime"), "lifetime")
         if not (self._wait and attach):
             return self._activate(options, None)
-        return self._activate({**options, "wait": ("b", True)}, self._timeout)
+        return self._activate({**options, **waiting.WAIT}, self._timeout)
 
     # The caller becomes the root process, by the PID that the bus reports. In a container, os.getpid() may differ.
     @staticmethod

@@ -5,10 +5,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import List
+from typing import Any, Dict, List, Optional
 
 from genv import contract, service
 from genv.connection import Connection
+from genv.errors import Failed
+
+
+@dataclass(frozen=True)
+class QuotaHold:
+    """A limit of a user that holds a request back."""
+
+    #: The name of the limit in genvd.conf, such as MaxDevicesPerUser.
+    limit: str
+    #: What the user holds without the request, and may hold. Memory is in bytes.
+    used: int
+    allowed: int
 
 
 @dataclass(frozen=True)
@@ -24,13 +36,34 @@ class Wait:
     gpus: int
     #: The local time at which the wait began.
     since: datetime
+    #: What it waits for: "devices", "earlier-requests" or "quota".
+    waits_for: str
+    #: Set if it waits for the user's quota.
+    hold: Optional[QuotaHold]
 
 
 def queue() -> List[Wait]:
-    """Returns the requests that wait for GPUs, oldest first."""
+    """Returns the requests that wait for GPUs, in the order in which they are served."""
     with Connection() as connection:
-        (rows,) = connection.call(contract.MANAGER_PATH, contract.LIST_QUEUE)
-    return [Wait(ticket, eid, uid, gpus, datetime.fromtimestamp(since / 1e6)) for ticket, eid, uid, gpus, since in rows]
+        (rows,) = connection.call(contract.MANAGER_PATH, contract.DESCRIBE_QUEUE)
+    return [_wait(row) for row in rows]
+
+
+_SIGNATURES = {"ticket": "t", "environment": "s", "uid": "u", "count": "u", "since": "t", "waits-for": "s"}
+_HOLD_SIGNATURES = {"limit": "s", "used": "t", "allowed": "t"}
+
+
+def _values(row: Dict[str, Any], signatures: Dict[str, str]) -> List[Any]:
+    for name, signature in signatures.items():
+        if name not in row or row[name][0] != signature:
+            raise Failed(f"invalid reply of the service: no {name}")
+    return [row[name][1] for name in signatures]
+
+
+def _wait(row: Dict[str, Any]) -> Wait:
+    ticket, eid, uid, gpus, since, waits_for = _values(row, _SIGNATURES)
+    hold = QuotaHold(*_values(row, _HOLD_SIGNATURES)) if "limit" in row else None
+    return Wait(ticket, eid, uid, gpus, datetime.fromtimestamp(since / 1e6), waits_for, hold)
 
 
 def cancel_wait(ticket: int) -> None:

@@ -21,6 +21,9 @@ from genv.service import Options, change, gone
 #: A time span: seconds, or a timedelta.
 Span = Union[int, float, timedelta]
 
+#: The options of a call that waits, also while a quota forbids the request.
+WAIT: Options = {"wait": ("b", True), "hold-for-quota": ("b", True)}
+
 # A call that makes the service crash each time is given up after so many attempts, each shorter than this. Before that,
 # the limit of genvd.service (StartLimitBurst=) stops the service, for which the call then waits.
 _MAX_SHORT_ATTEMPTS = 41

@@ -28,6 +28,10 @@ std::string readVariant(sd_bus_message* message) {
         std::uint64_t value = 0;
         sd_bus_message_read(message, "t", &value);
         text = std::to_string(value);
+    } else if (signature == "d") {
+        double value = 0;
+        sd_bus_message_read(message, "d", &value);
+        text = std::to_string(value);
     } else if (signature == "au") {
         sd_bus_message_enter_container(message, 'a', "u");
         for (std::uint32_t value = 0; sd_bus_message_read(message, "u", &value) > 0;)
@@ -38,6 +42,18 @@ std::string readVariant(sd_bus_message* message) {
     }
     sd_bus_message_exit_container(message);
     return text;
+}
+
+// Reads the entries of an a{sv} that was entered.
+std::map<std::string, std::string> readDictionary(sd_bus_message* message) {
+    std::map<std::string, std::string> entries;
+    while (sd_bus_message_enter_container(message, 'e', "sv") > 0) {
+        const char* name = nullptr;
+        sd_bus_message_read(message, "s", &name);
+        entries[name] = readVariant(message);
+        sd_bus_message_exit_container(message);
+    }
+    return entries;
 }
 
 } // namespace
@@ -55,6 +71,20 @@ std::vector<Waiting> queueOf(Client& client) {
                                &row.since) > 0) {
         row.environment = environment;
         rows.push_back(row);
+    }
+    return rows;
+}
+
+std::vector<Description> describedQueue(Client& client) {
+    const Answer answer = client.manager("DescribeQueue");
+    if (!answer.ok())
+        throw std::runtime_error("DescribeQueue: " + answer.error);
+    std::vector<Description> rows;
+    sd_bus_message* message = answer.message.get();
+    sd_bus_message_enter_container(message, 'a', "a{sv}");
+    while (sd_bus_message_enter_container(message, 'a', "{sv}") > 0) {
+        rows.push_back(readDictionary(message));
+        sd_bus_message_exit_container(message);
     }
     return rows;
 }
@@ -116,12 +146,7 @@ void RecordedSignals::onSignal(sd_bus_message* message) {
         notice.kind = kind;
         notice.environment = environment;
         sd_bus_message_enter_container(message, 'a', "{sv}");
-        while (sd_bus_message_enter_container(message, 'e', "sv") > 0) {
-            const char* name = nullptr;
-            sd_bus_message_read(message, "s", &name);
-            notice.details[name] = readVariant(message);
-            sd_bus_message_exit_container(message);
-        }
+        notice.details = readDictionary(message);
         notices.push_back(std::move(notice));
     }
 }

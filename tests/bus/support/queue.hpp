@@ -22,6 +22,10 @@ struct Waiting {
 };
 std::vector<Waiting> queueOf(Client& client);
 
+/// Returns the reply of DescribeQueue; numbers and lists as text.
+using Description = std::map<std::string, std::string>;
+std::vector<Description> describedQueue(Client& client);
+
 /// Returns the waiting environments, first come first.
 std::vector<std::string> waitingIn(Client& client);
 

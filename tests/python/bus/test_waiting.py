@@ -33,6 +33,23 @@ def activatable(program):
         reload()
 
 
+@contextlib.contextmanager
+def limited(user, limits):
+    """Sets limits of a user."""
+    def reload():
+        subprocess.run(["busctl", "call", "dev.genv.Manager", "/dev/genv/Manager", "dev.genv.Manager", "Reload"], check=True)
+
+    path = os.path.join(os.environ["CONFIGURATION_DIRECTORY"], "genvd.conf")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"[User {user}]\n{limits}\n")
+    reload()
+    try:
+        yield
+    finally:
+        os.remove(path)
+        reload()
+
+
 def await_queue(world, eids):
     until(lambda: world.queue() == eids, f"the queue {eids}")
 
@@ -67,14 +84,27 @@ class TestWaiting:
         await_queue(world, ["bobs"])
         canceller = world.program("bob", """
             (wait,) = genv.queue()
-            say(wait.eid, wait.uid == os.getuid(), wait.gpus, wait.since.year > 2000)
+            say(wait.eid, wait.uid == os.getuid(), wait.gpus, wait.since.year > 2000, wait.waits_for, wait.hold)
             genv.cancel_wait(wait.ticket)
             say(refused(genv.cancel_wait, wait.ticket).startswith("NoSuchWait: no request with ticket"))
             say(refused(genv.cancel_wait, -1).startswith("InvalidArgs: "), genv.queue())
         """)
-        assert canceller.expect_success() == ["bobs True 1 True", "True", "True []"]
+        assert canceller.expect_success() == ["bobs True 1 True devices None", "True", "True []"]
         assert bob.line() == "DeviceUnavailable: the wait was canceled"
         alice.expect_success()
+
+    def test_a_quota_is_waited_for(self, world):
+        with limited("bob", "MaxDevicesPerUser=1"):
+            first = world.hold("bob", "gpus=1")
+            second = world.program("bob", """
+                with genv.sdk.activate(eid="second", config=genv.Env.Config(gpus=1), wait=True):
+                    say("granted")
+            """)
+            await_queue(world, ["second"])
+            lister = world.program("bob", "(wait,) = genv.queue(); say(wait.waits_for, wait.hold)")
+            assert lister.expect_success() == ["quota QuotaHold(limit='MaxDevicesPerUser', used=1, allowed=1)"]
+            first.expect_success()
+            assert second.expect_success() == ["granted"]
 
     @BOTH
     def test_devices_come_when_they_are_free(self, world, code):

@@ -77,6 +77,8 @@ class GENV_EXPORT Client {
     std::vector<ComputeProcess> processes();
     /// Returns the requests in the queue, oldest first.
     std::vector<QueueEntry> queue();
+    /// Returns the same requests with what they wait for.
+    std::vector<QueueDescription> describeQueue();
     /// Returns the environment that holds the lock of each locked device.
     std::map<std::uint32_t, std::string> lockHolders();
     /// Returns the purpose of each reserved device: "slurm" if only Slurm jobs get it.

@@ -56,6 +56,8 @@ class GENV_EXPORT ActivateOptions {
     ActivateOptions& setOverSubscribe(bool overSubscribe);
     /// Whether the call waits in the queue until devices are free.
     ActivateOptions& setWait(bool wait);
+    /// Whether a call that waits also waits while a quota forbids the request, and is not refused.
+    ActivateOptions& setHoldForQuota(bool hold);
     /// The timeout of that wait, at least 1 s. Without it, the call waits without a limit of its
     /// own.
     ActivateOptions& setTimeout(std::optional<std::chrono::seconds> timeout);
@@ -107,6 +109,8 @@ class GENV_EXPORT AttachOptions {
     AttachOptions& setOverSubscribe(bool overSubscribe);
     /// Whether the call waits in the queue until devices are free.
     AttachOptions& setWait(bool wait);
+    /// Whether a call that waits also waits while a quota forbids the request, and is not refused.
+    AttachOptions& setHoldForQuota(bool hold);
     /// The timeout of that wait, at least 1 s. Without it, the call waits without a limit of its
     /// own.
     AttachOptions& setTimeout(std::optional<std::chrono::seconds> timeout);

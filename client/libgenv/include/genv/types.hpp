@@ -125,6 +125,23 @@ struct QueueEntry {
     Time since;
 };
 
+/// A request in the queue, with what it waits for.
+struct QueueDescription {
+    /// A limit of the owner that holds the request back.
+    struct Hold {
+        std::string limit;         ///< its name in genvd.conf
+        std::uint64_t used = 0;    ///< without the request; memory in bytes
+        std::uint64_t allowed = 0; ///< the limit
+    };
+
+    QueueEntry entry;
+    std::uint32_t position = 0; ///< from 1, in the order in which requests are served
+    std::string user;
+    std::optional<std::string> parent; ///< the environment whose devices it waits for, if nested
+    std::string waitsFor;              ///< "devices", "earlier-requests" or "quota"
+    std::optional<Hold> hold;          ///< set if it waits for its quota
+};
+
 /// A signal of the service, or a change of the service itself.
 struct Event {
     enum class Kind {

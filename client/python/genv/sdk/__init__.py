@@ -199,7 +199,7 @@ def attach(
     if lifetime is not None:
         options["lifetime"] = service.variant("t", waiting.seconds(lifetime, "lifetime"), "lifetime")
     if wait:
-        options["wait"] = ("b", True)
+        options.update(waiting.WAIT)
     left = waiting.RemainingTime(timeout)
     with Connection() as connection:
         activation.current(connection, active_eid)

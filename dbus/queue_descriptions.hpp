@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The reply of DescribeQueue: the waiting requests, with what they wait for.
+#pragma once
+
+#include "core/ledger.hpp"
+#include "core/queue.hpp"
+#include "dbus/options.hpp"
+
+#include <vector>
+
+namespace genv::dbus {
+
+std::vector<VariantMap> queueDescriptions(const core::Queue& queue, const core::Ledger& ledger);
+
+} // namespace genv::dbus
