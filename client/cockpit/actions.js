@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The actions of the page. Each makes a call, after a dialog if something is lost or must be chosen.
 import {MANAGE, TERMINATE} from "./bus.js";
-import {announce, ask} from "./dialogs.js";
-import {check, choice, field, numberOf, textOf, timeOf} from "./fields.js";
+import {Choice, announce, ask} from "./dialogs.js";
+import {check, choice, field, memoryField, memoryOf, numberOf, textOf, timeField, timeOf} from "./fields.js";
 import {gpuList, gpus, nameOf} from "./format.js";
 import {_, format, plural} from "./i18n.js";
 import {attachedOf, models} from "./model.js";
+import {refusalOf} from "./refusals.js";
 import {startCommand, waitCommand} from "./starting.js";
 import {DEVICE, ENVIRONMENT, MANAGER, PATH} from "./store.js";
 import {variants} from "./values.js";
@@ -14,18 +15,51 @@ import {h} from "./vdom.js";
 
 /** @typedef {import("./model.js").Environment} Environment */
 /** @typedef {import("./model.js").Device} Device */
-/** @typedef {import("./model.js").Machine} Machine */
 
-// Returns whether waiting helps: for a free GPU or, to share one, for the consent of its holder.
-const mayCome = (/** @type {string} */ error, /** @type {boolean} */ share) => error === "dev.genv.Error.DeviceUnavailable"
-    || (share && /^org\.freedesktop\.DBus\.Error\.(AccessDenied|InteractiveAuthorizationRequired)$/.test(error));
+/** @typedef {(form: FormData) => Promise<unknown>} Waiting requests again, and waits for at most the time in the form */
+
+const DAY = 86_400;
+const NOTHING = {count: 0, model: "", share: false};
+
+/** @param {number | null} count @returns {string} as genvctl takes it, "" for none */
+const seconds = count => count === null ? "" : `${count}s`;
 
 export class Actions {
-    /** @param {import("./bus.js").Bus} bus @param {import("./keeping.js").Keeping} keeping @param {() => Machine} machine */
-    constructor(bus, keeping, machine) {
+    /** @param {import("./bus.js").Bus} bus @param {import("./keeping.js").Keeping} keeping
+     * @param {() => import("./refusals.js").State} state */
+    constructor(bus, keeping, state) {
         this.bus = bus;
         this.keeping = keeping;
-        this.machine = machine;
+        this.state = state;
+        /** The environments whose wait the user has ended here. @type {Set<string>} */
+        this.left = new Set();
+    }
+
+    machine() {
+        return this.state().machine;
+    }
+
+    /** Returns the error of a refused request as a sentence, with the choice to wait if that helps.
+     * @param {unknown} error @param {import("./refusals.js").Request} request @param {Waiting} [wait] */
+    #refused(error, request, wait) {
+        const {sentence, question} = refusalOf(error, request, this.state());
+        return question && wait ? new Choice(`${sentence} ${question}`, [this.#patience()], _("Wait in the queue"), wait) : new Error(sentence);
+    }
+
+    /** Opens a dialog that says in a sentence why its action is refused.
+     * @param {import("./dialogs.js").Question} question */
+    #ask(question) {
+        ask({...question, submit: async form => {
+            try {
+                await question.submit(form);
+            } catch (error) {
+                throw error instanceof Choice ? error : this.#refused(error, NOTHING);
+            }
+        }});
+    }
+
+    #patience() {
+        return timeField("timeout", _("Wait at most"), {value: "2", required: true});
     }
 
     /** Acts without a dialog, and announces the result or the error.
@@ -35,7 +69,7 @@ export class Actions {
             await act();
             announce(done);
         } catch (error) {
-            announce(/** @type {any} */ (error)?.message ?? String(error), true);
+            announce(refusalOf(error, NOTHING, this.state()).sentence, true);
         }
     }
 
@@ -53,7 +87,7 @@ export class Actions {
 
     /** @param {Device} device @param {import("./model.js").Holder} holder */
     detachFrom(device, holder) {
-        ask({
+        this.#ask({
             title: format(_("Detach GPU $0 from environment $1 of $2?"), device.index, holder.name || holder.environment, holder.user),
             body: [h("p", {}, _("genv ends the processes of the environment on this GPU, and tells their owner who did it."))],
             action: _("Detach"), danger: true,
@@ -66,7 +100,7 @@ export class Actions {
 
     /** @param {import("./model.js").Process} process */
     terminate(process) {
-        ask({
+        this.#ask({
             title: format(_("End process $0 ($1) of $2?"), process.pid, process.name, process.user),
             body: [h("p", {}, _("genv sends SIGTERM, and SIGKILL if the process does not end."))],
             action: _("End process"), danger: true,
@@ -79,7 +113,7 @@ export class Actions {
 
     /** @param {Environment} environment */
     end(environment) {
-        ask({
+        this.#ask({
             title: format(_("End environment $0?"), nameOf(environment)),
             body: [h("p", {}, environment.lingering
                 ? format(_("genv ends the programs that still use $0."), gpuList(environment.attached.map(each => each.index)))
@@ -99,10 +133,10 @@ export class Actions {
 
     /** @param {Environment} environment */
     extend(environment) {
-        ask({
+        this.#ask({
             title: format(_("Extend the lease of $0"), nameOf(environment)),
-            body: [field("lifetime", _("From now"), {value: "2h", required: true},
-                _("Such as 30min, 2h or 1d. A lease is never made shorter."))],
+            body: [timeField("lifetime", _("From now"), {value: "2", required: true}),
+                h("p", {key: "longer"}, h("small", {}, _("A lease is never made shorter.")))],
             action: _("Extend"),
             submit: async form => {
                 await this.bus.call(environment.path, ENVIRONMENT, "Configure", "a{sv}as",
@@ -118,13 +152,6 @@ export class Actions {
         return choice("model", _("Model"), any.concat(models(this.machine()).map(model => [model, model])));
     }
 
-    #waiting() {
-        return [
-            check("wait", _("Wait in the queue if too few are free"), false),
-            field("timeout", _("Wait at most"), {value: "2h"}, _("Such as 30min, 2h or 1d.")),
-        ];
-    }
-
     /** @param {boolean} consents */
     #sharing(consents) {
         return [
@@ -134,21 +161,15 @@ export class Actions {
         ];
     }
 
-    /** @param {FormData} form @returns {string} the time to wait, or "" for not at all */
-    #waitOf(form) {
-        return form.has("wait") ? `${timeOf(form, "timeout") ?? 86400}s` : "";
-    }
-
     /** @param {Environment} environment */
     attach(environment) {
-        ask({
+        this.#ask({
             title: format(_("Attach GPUs to $0"), nameOf(environment)),
             body: [
                 h("p", {key: "now"}, format(_("It has $0 now."), gpus(environment.attached.length))),
                 field("count", _("GPUs to add"), {type: "number", min: 1, value: "1", required: true}),
                 this.#models(),
-                field("lifetime", _("Give them back after"), {placeholder: _("no lease")}, _("Such as 30min, 2h or 1d.")),
-                ...this.#waiting(),
+                timeField("lifetime", _("Give them back after"), {placeholder: _("no lease")}),
                 ...this.#sharing(environment.overSubscribable),
             ],
             action: _("Attach"),
@@ -159,12 +180,10 @@ export class Actions {
     /** @param {Environment} environment @param {FormData} form */
     async #attach(environment, form) {
         const model = textOf(form, "model");
-        const count = attachedOf(this.machine(), environment, model) + numberOf(form, "count");
-        const lifetime = timeOf(form, "lifetime");
-        const wait = this.#waitOf(form);
-        const options = variants({count: ["u", count], model: ["s", model], lifetime: ["t", lifetime]});
-        const share = form.has("share");
-        if (share)
+        const more = numberOf(form, "count");
+        const wish = {count: attachedOf(this.machine(), environment, model) + more, model, lifetime: timeOf(form, "lifetime"), share: form.has("share")};
+        const options = variants({count: ["u", wish.count], model: ["s", model], lifetime: ["t", wish.lifetime]});
+        if (wish.share)
             options["over-subscribe"] = {t: "b", v: true};
         if (form.has("consent") !== environment.overSubscribable)
             await this.bus.call(environment.path, ENVIRONMENT, "Configure", "a{sv}as",
@@ -173,21 +192,25 @@ export class Actions {
             const [indices] = await this.bus.call(environment.path, ENVIRONMENT, "Attach", "a{sv}", [options]);
             announce(format(_("$0 has $1."), nameOf(environment), gpuList(indices)));
         } catch (error) {
-            if (!wait || !mayCome(/** @type {any} */ (error)?.name, share))
-                throw error;
-            const wish = {count, model, lifetime: lifetime ? `${lifetime}s` : "", wait, share};
-            this.#keep((unit, file) => waitCommand(unit, file, environment.id, wish));
-            announce(format(_("$0 waits in the queue."), nameOf(environment)));
+            throw this.#refused(error, {count: more, model, share: wish.share}, async again => {
+                const wait = seconds(timeOf(again, "timeout") ?? DAY);
+                const waiting = this.keeping.run((unit, file) => waitCommand(unit, file, environment.id, {...wish, lifetime: seconds(wish.lifetime), wait}));
+                this.#report(waiting, () => environment.id, {count: more, model, share: wish.share});
+                announce(format(_("$0 waits in the queue."), nameOf(environment)));
+            });
         }
     }
 
-    /** Runs a command in the background until it ends.
-     * @param {(unit: string, errorFile: string) => string[]} command */
-    #keep(command) {
-        this.keeping.run(command).catch(error => {
-            // The page already shows that the environment has ended.
-            if (!/has ended/.test(error.message))
-                announce(error.message, true);
+    /** Announces the failure of a command in the background.
+     * @param {Promise<void>} running @param {() => string} environment its id, if it is known
+     * @param {import("./refusals.js").Request | null} request null if it cannot have waited */
+    #report(running, environment, request) {
+        running.catch(error => {
+            // The page already shows that the environment has ended, and that the user has left the queue.
+            if (/has ended/.test(error.message) || this.left.delete(environment()))
+                return;
+            const {sentence, question} = refusalOf(error, request ?? NOTHING, this.state());
+            announce(question && request ? format(_("The wait for $0 has ended without them."), gpus(request.count)) : sentence, true);
         });
     }
 
@@ -200,15 +223,15 @@ export class Actions {
 
     /** @param {boolean} waits */
     start(waits) {
-        ask({
+        this.#ask({
             title: waits ? _("Join the queue") : _("Start an environment"),
             body: [
                 field("name", _("Name"), {maxlength: 64, placeholder: _("such as training")}),
                 field("gpus", _("GPUs"), {type: "number", min: waits ? 1 : 0, value: "1", required: true}),
                 this.#models(),
-                field("memory", _("Memory of each"), {placeholder: _("all of it"), pattern: "\\s*[0-9]+\\s*[kKmMgGtT][iI]?[bB]?\\s*"}, _("Such as 8g.")),
-                field("lifetime", _("End it after"), {placeholder: _("no lease")}, _("Such as 30min, 2h or 1d.")),
-                ...waits ? [field("timeout", _("Wait at most"), {value: "2h", required: true}, _("Such as 30min, 2h or 1d."))] : this.#waiting(),
+                memoryField("memory", _("Memory of each"), {placeholder: _("all of it")}),
+                timeField("lifetime", _("End it after"), {placeholder: _("no lease")}),
+                ...waits ? [this.#patience()] : [],
                 ...this.#sharing(false),
                 this.#lingering(),
             ],
@@ -219,34 +242,44 @@ export class Actions {
 
     /** @param {FormData} form @param {boolean} waits */
     async #start(form, waits) {
-        const lifetime = timeOf(form, "lifetime");
+        const request = {count: numberOf(form, "gpus"), model: textOf(form, "model"), share: form.has("share")};
         const wish = {
-            name: textOf(form, "name"), gpus: numberOf(form, "gpus"), model: textOf(form, "model"), memory: textOf(form, "memory").replaceAll(" ", ""),
-            lifetime: lifetime ? `${lifetime}s` : "", share: form.has("share"),
-            consent: form.has("consent"),
-            wait: waits ? `${timeOf(form, "timeout") ?? 86400}s` : this.#waitOf(form),
+            name: textOf(form, "name"), gpus: request.count, model: request.model, memory: memoryOf(form, "memory"),
+            lifetime: seconds(timeOf(form, "lifetime")), share: request.share, consent: form.has("consent"),
         };
         if (form.has("linger"))
             await this.keeping.linger();
+        const wait = (/** @type {FormData} */ chosen) => this.#run({...wish, wait: seconds(timeOf(chosen, "timeout") ?? DAY)}, request);
+        if (waits)
+            await wait(form);
+        else
+            await this.#run({...wish, wait: ""}, request, wait);
+    }
+
+    /** Starts an environment, and returns when it is there.
+     * @param {import("./starting.js").Wish} wish @param {import("./refusals.js").Request} request
+     * @param {Waiting} [wait] */
+    async #run(wish, request, wait) {
         const before = new Set(this.machine().mine.map(environment => environment.id));
         const started = this.keeping.run((unit, file) => startCommand(unit, file, wish));
         const appeared = this.#appears(before);
-        await Promise.race([appeared.promise, started.then(() => undefined)]).finally(appeared.stop);
-        announce(wish.wait ? _("The environment has started and waits in the queue if too few GPUs are free.") : _("The environment has started."));
-        started.catch(error => {
-            if (!/has ended/.test(error.message))
-                announce(error.message, true);
+        const id = await Promise.race([appeared.promise, started.then(() => "")]).finally(appeared.stop).catch(error => {
+            throw this.#refused(error, request, wait);
         });
+        announce(wish.wait ? _("The environment has started and waits in the queue if too few GPUs are free.") : _("The environment has started."));
+        this.#report(started, () => id, wish.wait ? request : null);
     }
 
-    /** Resolves when the user has a new environment.
+    /** Resolves with the id of a new environment of the user.
      * @param {Set<string>} before */
     #appears(before) {
         let timer = 0;
+        /** @type {Promise<string>} */
         const promise = new Promise(resolve => {
             timer = globalThis.setInterval(() => {
-                if (this.machine().mine.some(environment => !before.has(environment.id)))
-                    resolve(undefined);
+                const found = this.machine().mine.find(environment => !before.has(environment.id));
+                if (found)
+                    resolve(found.id);
             }, 50);
         });
         return {promise, stop: () => globalThis.clearInterval(timer)};
@@ -256,10 +289,11 @@ export class Actions {
     leave(waiter) {
         const cancel = () => this.#call(waiter.mine, MANAGE, "CancelWait", "t", [waiter.ticket]);
         if (waiter.mine) {
+            this.left.add(waiter.environment);
             this.#now(cancel, _("You left the queue."));
             return;
         }
-        ask({
+        this.#ask({
             title: format(_("Remove $0 from the queue?"), waiter.user),
             body: [h("p", {}, format(_("The request for $0 ends without GPUs."), plural("$0 GPU", "$0 GPUs", waiter.count)))],
             action: _("Remove"), danger: true,

@@ -16,6 +16,7 @@ import {page} from "./views/page.js";
 
 /** @type {any} */
 const cockpit = /** @type {any} */ (globalThis).cockpit;
+const NARROW = globalThis.matchMedia("(max-width: 600px)"); // as in the style sheets
 const SLOW = 500; // the delay in ms between a change and the slow requests about it
 const REASONS = /** @type {Record<string, () => string>} */ ({
     admin: () => _("an administrator detached it"), expired: () => _("the lease ended"), idle: () => _("it was idle for too long"),
@@ -34,7 +35,7 @@ class Page {
         this.history = new History(this.bus);
         this.people = new People(cockpit, this.bus, user.id);
         this.keeping = new Keeping(cockpit, user);
-        this.actions = new Actions(this.bus, this.keeping, () => this.machine());
+        this.actions = new Actions(this.bus, this.keeping, () => ({machine: this.machine(), limits: this.people.mine}));
         this.isDrawn = false;
         this.soon = 0;
         this.bus.permission.addEventListener("changed", () => this.#onPermission());
@@ -44,6 +45,7 @@ class Page {
         this.keeping.look();
         this.live.start();
         document.addEventListener("visibilitychange", () => this.readSoon());
+        NARROW.addEventListener("change", () => this.draw());
         this.draw();
     }
 
@@ -114,7 +116,7 @@ class Page {
     #draw() {
         render(document.getElementById("page"), page({
             machine: this.machine(), now: Date.now(), uid: this.uid, phase: this.live.phase, problem: this.live.problem,
-            isAdministrator: this.#isAdministrator(),
+            isAdministrator: this.#isAdministrator(), isNarrow: NARROW.matches,
             mayDetach: this.bus.mayDo(MANAGE), mayTerminate: this.bus.mayDo(TERMINATE),
             actions: this.actions, history: this.history, limits: this.people.mine, everybody: this.people.everybody,
         }));

@@ -6,9 +6,25 @@ import {h, render} from "./vdom.js";
 /** @typedef {{title: string, body: import("./vdom.js").Child[], action: string, danger?: boolean,
  *   submit: (form: FormData) => Promise<unknown> | unknown}} Question */
 
+/** A question that follows from a form: `submit` throws it, and the dialog asks it in place of the form, which it keeps. */
+export class Choice extends Error {
+    /** @param {string} sentence @param {import("./vdom.js").Child[]} body @param {string} action
+     * @param {(form: FormData) => Promise<unknown>} submit */
+    constructor(sentence, body, action, submit) {
+        super(sentence);
+        this.body = body;
+        this.action = action;
+        this.submit = submit;
+    }
+}
+
 const MESSAGE_TIME = 10_000;
 let asked = 0;
 let told = 0;
+
+/** Gives the focus to a button that appears in a dialog.
+ * @param {HTMLElement} element */
+const focus = element => globalThis.queueMicrotask(() => element.focus());
 
 /** Opens a dialog. If `submit` throws an error, the dialog shows it and stays open.
  * @param {Question} question */
@@ -16,6 +32,8 @@ export function ask(question) {
     const root = document.getElementById("dialogs");
     const key = ++asked;
     let problem = "";
+    /** @type {Choice | null} */
+    let choice = null;
     let busy = false;
     const close = () => {
         if (key !== asked)
@@ -30,13 +48,18 @@ export function ask(question) {
         problem = "";
         draw();
         try {
-            await question.submit(new FormData(/** @type {HTMLFormElement} */ (event.target)));
+            await (choice ?? question).submit(new FormData(/** @type {HTMLFormElement} */ (event.target)));
             close();
         } catch (error) {
             busy = false;
-            problem = /** @type {any} */ (error)?.message ?? String(error);
+            choice = error instanceof Choice ? error : null;
+            problem = choice ? "" : /** @type {any} */ (error)?.message ?? String(error);
             draw();
         }
+    };
+    const back = () => {
+        choice = null;
+        draw();
     };
     const draw = () => {
         if (key !== asked)
@@ -45,11 +68,14 @@ export function ask(question) {
             oncreate: (/** @type {HTMLDialogElement} */ element) => globalThis.queueMicrotask(() => element.showModal())},
         h("form", {onsubmit: submit},
             h("h2", {id: "dialog-title"}, question.title),
-            ...question.body,
+            h("div", {key: "form", hidden: choice !== null}, ...question.body),
+            choice && h("div", {key: "choice"}, h("p", {role: "alert"}, choice.message), ...choice.body),
             problem && h("p", {key: "problem", class: "alert", role: "alert"}, problem),
             h("footer", {key: "buttons"},
-                h("button", {type: "submit", class: question.danger ? "danger" : "primary", disabled: busy}, question.action),
-                h("button", {type: "button", class: "link", onclick: close}, _("Cancel")))))]);
+                choice ? h("button", {key: "choose", type: "submit", class: "primary", disabled: busy, oncreate: focus}, choice.action)
+                    : h("button", {key: "submit", type: "submit", class: question.danger ? "danger" : "primary", disabled: busy}, question.action),
+                choice && h("button", {key: "back", type: "button", class: "secondary", onclick: back}, _("Back")),
+                h("button", {key: "cancel", type: "button", class: "link", onclick: close}, _("Cancel")))))]);
     };
     draw();
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Formats values, and parses what users type.
+// Formats values.
 import {_, format, language, plural} from "./i18n.js";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const UNITS = {s: 1, min: MINUTE, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY};
 
 /** @param {number} value @param {number} digits after the decimal point */
 export function number(value, digits) {
@@ -48,19 +47,6 @@ export function duration(seconds) {
 export function age(from, now) {
     const seconds = (now - from) / 1000;
     return seconds < MINUTE ? _("less than 1min") : duration(seconds - seconds % MINUTE);
-}
-
-/** Parses "2h" or "1h 30min" to seconds; null if the text is not a time. Each number needs a unit.
- * @param {string} text
- * @returns {number | null} */
-export function parseDuration(text) {
-    const trimmed = text.trim().toLowerCase();
-    if (!/^(\d+\s*(s|min|m|h|d|w)\s*)+$/.test(trimmed))
-        return null;
-    let sum = 0;
-    for (const [, count, unit] of trimmed.matchAll(/(\d+)\s*(s|min|m|h|d|w)/g))
-        sum += Number(count) * UNITS[/** @type {keyof typeof UNITS} */ (unit)];
-    return sum;
 }
 
 /** @param {number} when milliseconds @param {number} now */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Runs the commands of starting.js in the user's systemd instance, and enables lingering if the user agrees.
-import {complaint} from "./starting.js";
+import {complaint, refusalOf} from "./starting.js";
 import {_} from "./i18n.js";
 
 const LOGIN = "org.freedesktop.login1";
@@ -39,7 +39,7 @@ export class Keeping {
         this.lingers = true;
     }
 
-    /** Runs the command that `command` returns for a unit name and an error file. Fails with the message of genvctl.
+    /** Runs the command that `command` returns for a unit name and an error file. Fails with the message of genvctl, and the name of a refusal.
      * @param {(unit: string, errorFile: string) => string[]} command */
     async run(command) {
         const unit = `genv-cockpit-${Date.now().toString(36)}${Math.floor(Math.random() * 0x10000).toString(36)}`;
@@ -47,7 +47,8 @@ export class Keeping {
         try {
             await this.cockpit.spawn(command(unit, errorFile), {err: "message"});
         } catch (error) {
-            throw new Error(await this.#reason(errorFile, /** @type {any} */ (error)));
+            const reason = await this.#reason(errorFile, /** @type {any} */ (error));
+            throw Object.assign(new Error(reason), {name: refusalOf(/** @type {any} */ (error)?.exit_status)});
         } finally {
             await this.cockpit.spawn(["rm", "-f", errorFile]).catch(() => undefined);
         }

@@ -24,6 +24,10 @@ function labelOf(key) {
     return LABELS[key]?.() ?? key.replace(/([a-z])([A-Z])/g, "$1 $2");
 }
 
+/** Returns the limit whose name a refusal of the service has, or null.
+ * @param {string} message @param {Record<string, [number, number]> | null} limits */
+export const refusing = (message, limits) => limitRows(limits ?? {}).find(row => message.includes(`(${row.key})`)) ?? null;
+
 /** @param {string} key @param {number} value */
 function text(key, value) {
     if (/Memory/.test(key))
@@ -39,7 +43,7 @@ export function limitRows(limits) {
         const now = known64(used) ?? 0;
         return {
             key, label: labelOf(key), allowed, used: now, usedText: text(key, now),
-            allowedText: allowed === null ? _("no limit") : text(key, allowed),
+            allowedText: allowed === null ? "" : text(key, allowed),
             part: allowed === null ? null : allowed === 0 ? 1 : Math.min(1, now / allowed),
         };
     });

@@ -5,7 +5,8 @@ import {known32, known64, knownInt, time} from "./values.js";
 /** @typedef {{index: number, expires: number | null}} Attached */
 /** @typedef {{id: string, path: string, uid: number, user: string, name: string, created: number | null, gpus: number,
  *   memory: number, processes: number[], kernels: string[], attached: Attached[], expires: number | null,
- *   lingering: boolean, job: string, parent: string, mine: boolean, overSubscribable: boolean}} Environment */
+ *   lingering: boolean, job: string, parent: string, mine: boolean, overSubscribable: boolean, waits: Waiter | null}} Environment
+ *   `waits`: its request in the queue */
 /** @typedef {{environment: string, name: string, user: string, uid: number, mine: boolean, job: string, lingering: boolean,
  *   share: number, since: number | null, expires: number | null}} Holder */
 /** @typedef {{pid: number, uid: number, user: string, name: string, environment: string, mine: boolean, memory: number | null,
@@ -19,7 +20,7 @@ import {known32, known64, knownInt, time} from "./values.js";
 /** @typedef {{ticket: number, environment: string, name: string, user: string, uid: number, mine: boolean, count: number,
  *   since: number | null, place: number}} Waiter */
 /** @typedef {{version: string, driver: string, isolation: string, devices: Device[], environments: Environment[],
- *   mine: Environment[], queue: Waiter[], users: Map<number, string>}} Machine */
+ *   mine: Environment[], queue: Waiter[], isFair: boolean, users: Map<number, string>}} Machine `isFair`: the order of the queue */
 
 /** @param {{path: string, properties: Record<string, any>}} object @param {number} uid
  * @returns {Environment} */
@@ -30,7 +31,7 @@ function environmentOf({path, properties: p}, uid) {
         id: p.Id, path, uid: p.Uid, user: p.User, name: p.Name, created: time(p.Created), gpus: p.Gpus, memory: p.GpuMemory,
         processes: p.Processes, kernels: p.Kernels, attached: attached.map(([index, end]) => ({index, expires: time(end)})),
         expires: time(p.Expires), lingering: p.Lingering, job: p.Job ?? "", parent: p.Parent ?? "", mine: p.Uid === uid,
-        overSubscribable: p.OverSubscribable ?? false,
+        overSubscribable: p.OverSubscribable ?? false, waits: null,
     };
 }
 
@@ -116,10 +117,14 @@ export function machineOf({store, processes, queue, history, uid}) {
     const devices = [...store.devices.values()]
         .map(object => deviceOf(object, byId, processes, uid, history.get(object.properties.Index) ?? []))
         .sort((a, b) => a.index - b.index);
+    const waiters = queueOf(queue, byId, uid, users);
+    for (const environment of environments)
+        environment.waits = waiters.find(waiter => waiter.environment === environment.id) ?? null;
     return {
         version: store.manager.Version ?? "", driver: store.manager.DriverVersion ?? "",
         isolation: store.manager.Isolation ?? "none", devices, environments,
-        mine: environments.filter(environment => environment.mine), queue: queueOf(queue, byId, uid, users), users,
+        mine: environments.filter(environment => environment.mine), queue: waiters,
+        isFair: store.manager.Policy?.Order?.v === "fair", users,
     };
 }
 
@@ -135,10 +140,13 @@ export function totals(machine) {
  * @param {Machine} machine */
 export const models = machine => [...new Set(machine.devices.map(device => device.model))].sort();
 
+/** Returns the devices of a model; of any model if it is "".
+ * @param {Device[]} devices @param {string} model */
+export const ofModel = (devices, model) => devices.filter(device => device.model.toLowerCase().includes(model.toLowerCase()));
+
 /** Returns the number of devices of an environment, or of its devices of one model.
  * @param {Machine} machine @param {Environment} environment @param {string} model */
 export function attachedOf(machine, environment, model) {
-    const wanted = model.toLowerCase();
-    return environment.attached.filter(({index}) =>
-        machine.devices.some(device => device.index === index && device.model.toLowerCase().includes(wanted))).length;
+    const indices = ofModel(machine.devices, model).map(device => device.index);
+    return environment.attached.filter(({index}) => indices.includes(index)).length;
 }

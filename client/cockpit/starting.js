@@ -41,10 +41,16 @@ export function waitCommand(unit, errorFile, environment, wish) {
             ...wish.share ? ["--over-subscribe"] : []]);
 }
 
-/** Returns the last message of genvctl, without the name of the program.
+/** Returns the last message of genvctl, without the name of the program and without hints, which are for a shell.
  * @param {string | null} text */
 export function complaint(text) {
     const lines = (text ?? "").split("\n").map(line => line.trim()).filter(line => line !== "");
-    const last = lines.map(line => line.startsWith("genvctl: ")).lastIndexOf(true);
-    return lines.slice(Math.max(0, last)).join(" ").replace(/^genvctl: /, "");
+    const last = lines.filter(line => line.startsWith("genvctl: ")).at(-1);
+    return last?.slice("genvctl: ".length) ?? lines.join(" ");
 }
+
+const REFUSALS = /** @type {Record<number, string>} */ ({4: "AccessDenied", 5: "DeviceUnavailable", 7: "QuotaExceeded"});
+
+/** Returns the name of the refusal behind an exit status of genvctl, or "" for another failure.
+ * @param {number | null | undefined} status */
+export const refusalOf = status => REFUSALS[status ?? 0] ?? "";

@@ -20,6 +20,7 @@ from selenium import webdriver  # noqa: E402
 from selenium.webdriver.chrome.options import Options  # noqa: E402
 from selenium.webdriver.chrome.service import Service  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.support.ui import Select  # noqa: E402
 
 from bus_scenario import BUS_FOLDER, DEADLINE_SECONDS, programs  # noqa: E402
 from waiting import until  # noqa: E402
@@ -198,6 +199,8 @@ class Browser:
             if isinstance(value, bool):
                 if element.is_selected() != value:
                     element.click()
+            elif element.tag_name == "select":
+                Select(element).select_by_value(value)
             else:
                 element.clear()
                 element.send_keys(value)

@@ -18,7 +18,7 @@ class Looks(PageTest):
         pid = int(shell.run("sleep 1000 & echo $!").out)
         self.machine.run(0, pid, 61, 93)
         self.activate("bob", "--gpus 1", "--name " + "n" * 64)
-        self.start(name="mine", gpus="1", lifetime="2h")
+        self.start(name="mine", gpus="1", lifetime="2")
         self.page.await_text("mine", "#environments")
 
     def test_nothing_is_wider_than_a_phone(self):
@@ -28,6 +28,8 @@ class Looks(PageTest):
             until(lambda: self.page.driver.execute_script("return innerWidth > 100"), "the size")
             self.picture(f"width-{width}")
             self.assertEqual(self.page.driver.execute_script(rules.OVERFLOW), [], width)
+            self.assertEqual(self.page.driver.execute_script(rules.CLIPPED), [], width)
+            self.assertEqual(self.page.driver.execute_script(rules.UNALIGNED), [], width)
         self.page.click("Start environment")
         self.page.resize(360, 740)
         self.picture("dialog-360")
@@ -103,12 +105,30 @@ class German(PageTest):
 
 
 class ManyGpus(PageTest):
-    gpus = 16
+    gpus = 64
 
     def test_all_are_there(self):
         self.activate("alice", "--gpus 3", "--name sweep")
-        self.page.await_text("16 GPUs · 13 free")
-        self.assertEqual(len(self.page.elements(".card")), 16)
+        self.page.await_text("64 GPUs · 61 free")
+        self.assertEqual(len(self.page.elements(".card")), 64)
+        self.assertEqual(self.page.driver.execute_script(rules.UNALIGNED), [])
+
+    def test_on_a_phone_they_are_a_list_below_the_actions(self):
+        self.activate("alice", "--gpus 3", "--name " + "n" * 64)
+        self.page.await_text("64 GPUs · 61 free")
+        self.page.resize(360, 740)
+        self.page.await_element(".list")
+        self.assertEqual(len(self.page.elements(".row")), 64)
+        place = "return document.querySelector(arguments[0]).getBoundingClientRect()[arguments[1]]"
+        self.assertLess(self.page.driver.execute_script(place, "#queue", "bottom"), self.page.driver.execute_script(place, ".list", "top"))
+        self.assertLess(self.page.driver.execute_script(place, ".list", "height"), 64 * 50)
+        self.page.driver.execute_script("document.querySelector('.row details').open = true")
+        self.picture("many-360")
+        self.await_card(0, "0000:41:00.0(.|\n)*Memory")
+        self.assertEqual(self.page.driver.execute_script(rules.OVERFLOW), [])
+        self.assertEqual(self.page.driver.execute_script(rules.RULES), [])
+        self.page.resize(1400, 1000)
+        self.page.await_element(".cards")
 
 
 class NoGpus(PageTest):

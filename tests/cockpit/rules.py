@@ -10,6 +10,20 @@ const wide = [...document.querySelectorAll("main *, dialog *")].filter(each => {
 return wide.map(each => `${each.tagName} ${each.className.baseVal ?? each.className} ${each.textContent.slice(0, 40)}`);
 """
 
+# Texts of cards that are cut.
+CLIPPED = """
+return [...document.querySelectorAll(".card *")].filter(each => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 1
+    && getComputedStyle(each).overflow !== "visible").map(each => each.textContent.slice(0, 60));
+"""
+
+# Parts of cards that begin higher or lower than those of their neighbors.
+UNALIGNED = """
+const top = each => Math.round(each.getBoundingClientRect().top);
+const rows = Map.groupBy(document.querySelectorAll(".card"), top);
+return [...rows.values()].flatMap(cards => [".model", ".who", ".graph", ".bar", ".conditions"].filter(part =>
+    new Set(cards.map(card => top(card.querySelector(part)))).size > 1));
+"""
+
 # Names, roles, ids, headings, and the contrast of text (WCAG 2.1 AA).
 RULES = """
 const broken = [];

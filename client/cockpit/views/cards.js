@@ -15,6 +15,8 @@ const WIDTH = 240;
 const HEIGHT = 40;
 const GAP = 40_000; // the service takes readings every 10 s
 const OLD = 15_000;
+/** With more GPUs than this, cards are small, and a list on a phone. */
+export const MANY = 8;
 
 const STATES = {
     free: () => _("Free"), held: () => _("In use"), mine: () => _("Yours"), outside: () => _("In use outside genv"),
@@ -113,24 +115,53 @@ function conditions(device, now) {
     return h("p", {class: "conditions"}, parts.join(" · "));
 }
 
-/** @param {Device} device @param {Context} context */
-function card(device, context) {
-    const id = `gpu-${device.index}`;
+/** @param {Device} device */
+function badge(device) {
+    const health = healthText(device);
+    return h("span", {class: `badge ${health ? "bad" : device.state}`}, health && device.state !== "lost" ? _("Fault") : STATES[device.state]());
+}
+
+/** What a card shows below its heading. In a row of cards, each part begins at the same height.
+ * @param {Device} device @param {Context} context */
+function parts(device, context) {
     const health = healthText(device);
     const memory = device.total === null && device.used === null ? _("unknown") : format(_("$0 of $1"), bytes(device.used), bytes(device.total));
-    return h("li", {key: device.uuid, class: `card ${health ? "fault" : device.state}`, "aria-labelledby": id},
-        h("header", {}, h("h2", {id}, format(_("GPU $0"), device.index)),
-            h("span", {class: `badge ${health ? "bad" : device.state}`}, health && device.state !== "lost" ? _("Fault") : STATES[device.state]())),
-        h("p", {class: "model", title: device.uuid}, device.model, device.pci && h("small", {}, ` ${device.pci}`)),
-        health && h("p", {key: "health", class: "alert"}, health),
-        holders(device, context),
-        h("p", {class: "reading"}, h("span", {}, _("Utilization")), h("b", {}, percent(device.utilization))),
-        graph(device, context.now),
-        h("p", {class: "reading"}, h("span", {}, _("Memory")), h("span", {}, memory)),
-        bar(device.total ? (device.used ?? 0) / device.total : 0, format(_("Memory of GPU $0"), device.index), memory),
+    return [
+        h("div", {key: "model", class: "model", title: device.uuid}, h("p", {}, device.model), device.pci && h("small", {}, device.pci)),
+        h("div", {key: "who", class: "who"}, health && h("p", {key: "health", class: "alert"}, health), holders(device, context)),
+        h("div", {key: "use"}, h("p", {class: "reading"}, h("span", {}, _("Utilization")), h("b", {}, percent(device.utilization))),
+            graph(device, context.now)),
+        h("div", {key: "memory"}, h("p", {class: "reading"}, h("span", {}, _("Memory")), h("span", {}, memory)),
+            bar(device.total ? (device.used ?? 0) / device.total : 0, format(_("Memory of GPU $0"), device.index), memory)),
         conditions(device, context.now),
-        processes(device, context));
+        processes(device, context),
+    ];
 }
+
+/** @param {string} style @param {Device} device */
+const frame = (style, device) => ({key: device.uuid, class: `${style} ${healthText(device) ? "fault" : device.state}`, "aria-labelledby": `gpu-${device.index}`});
+
+/** @param {Device} device */
+const title = device => h("h2", {id: `gpu-${device.index}`}, format(_("GPU $0"), device.index));
+
+/** @param {Device} device @param {Context} context */
+const card = (device, context) =>
+    h("li", frame("card", device), h("header", {}, title(device), badge(device)), ...parts(device, context));
+
+/** A line that opens to the parts of a card.
+ * @param {Device} device @param {Context} context */
+function rowOf(device, context) {
+    const who = device.holders.map(holder => `${holder.user} · ${holder.name || holder.environment}`).join(", ");
+    const isHeld = device.state === "held" && healthText(device) === "";
+    return h("li", frame("row", device), h("details", {},
+        h("summary", {}, title(device), h("span", {class: "whose"}, who), isHeld ? null : badge(device), h("b", {}, percent(device.utilization))),
+        ...parts(device, context)));
+}
+
+/** The GPUs of a large machine on a narrow screen.
+ * @param {Context} context */
+export const list = context =>
+    h("ul", {key: "list", class: "panel list", role: "list"}, ...context.machine.devices.map(device => rowOf(device, context)));
 
 /** @param {Context} context */
 export function cards(context) {
@@ -139,5 +170,5 @@ export function cards(context) {
         return h("div", {key: "cards", class: "panel empty"}, h("h2", {}, _("No GPUs")),
             h("p", {}, _("genv finds no GPU on this machine. For the reason, run \"genvctl doctor\".")));
     }
-    return h("ul", {key: "cards", class: devices.length > 8 ? "cards many" : "cards", role: "list"}, ...devices.map(device => card(device, context)));
+    return h("ul", {key: "cards", class: devices.length > MANY ? "cards many" : "cards", role: "list"}, ...devices.map(device => card(device, context)));
 }

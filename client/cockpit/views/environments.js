@@ -24,6 +24,8 @@ function state(environment) {
         return _("lingering: its programs still use the GPUs");
     if (environment.parent)
         return format(_("within $0"), environment.parent);
+    if (environment.waits)
+        return format(_("waits for $0, place $1 of the queue"), gpus(environment.waits.count), environment.waits.place);
     return environment.memory > 0 ? format(_("$0 of each GPU"), bytes(environment.memory)) : "";
 }
 

@@ -13,13 +13,20 @@ const both = limit => format(_("$0 of $1"), limit.usedText, limit.allowedText);
 /** @param {import("../limits.js").Limit} limit */
 function limitView(limit) {
     return h("li", {key: limit.key},
-        h("p", {class: "reading"}, h("span", {}, limit.label), h("span", {}, limit.allowed === null ? `${limit.usedText} · ${limit.allowedText}` : both(limit))),
-        limit.part !== null && bar(limit.part, limit.label, both(limit)));
+        h("p", {class: "reading"}, h("span", {}, limit.label), h("span", {}, both(limit))),
+        bar(limit.part ?? 0, limit.label, both(limit)));
 }
 
-/** @param {Limits | null} limits */
-export const mine = limits => section("limits", _("My limits"), [],
-    [limits ? h("ul", {key: "limits", class: "limits", role: "list"}, ...limitRows(limits).map(limitView)) : null]);
+/** @param {Limits} limits */
+function mineView(limits) {
+    const set = limitRows(limits).filter(limit => limit.allowed !== null);
+    return set.length > 0 ? h("ul", {key: "limits", class: "limits", role: "list"}, ...set.map(limitView))
+        : h("p", {key: "none", class: "nothing"}, _("No limits are set."));
+}
+
+/** Shows the limits that are set.
+ * @param {Limits | null} limits */
+export const mine = limits => section("limits", _("My limits"), [], [limits && mineView(limits)]);
 
 /** @param {Map<string, Limits>} users */
 export function everybody(users) {

@@ -5,13 +5,13 @@ import {_, format, plural} from "../i18n.js";
 import {totals} from "../model.js";
 import {h} from "../vdom.js";
 import {VERSION, isOlder} from "../version.js";
-import {cards} from "./cards.js";
+import {MANY, cards, list} from "./cards.js";
 import {environments, queue} from "./environments.js";
 import {everybody, mine} from "./limits.js";
 import {button} from "./parts.js";
 import {events, usage} from "./past.js";
 
-/** @typedef {import("./past.js").Context & {phase: import("../live.js").Phase, problem: string, isAdministrator: boolean,
+/** @typedef {import("./past.js").Context & {phase: import("../live.js").Phase, problem: string, isAdministrator: boolean, isNarrow: boolean,
  *   limits: import("./limits.js").Limits | null, everybody: Map<string, import("./limits.js").Limits>}} Context */
 
 /** @param {Context} context */
@@ -41,6 +41,7 @@ function phaseView({phase, problem, actions}) {
 export function page(context) {
     if (context.phase !== "ready")
         return [phaseView(context)];
+    const isMany = context.machine.devices.length > MANY;
     return [
         heading(context),
         // After an upgrade, a page that was open or that the browser has kept is older than the service.
@@ -48,9 +49,11 @@ export function page(context) {
             format(_("genv was upgraded to version $0. This page has version $1."), context.machine.version, VERSION), " ",
             button(_("Reload"), () => context.actions.reloadPage(), _("Reload")), " ",
             h("small", {}, _("If this message stays, upgrade the package cockpit-genv."))),
-        cards(context),
+        // Where the GPUs fill more than a screen, the actions come first.
+        isMany && h("div", {key: "actions", class: "panels first"}, environments(context), queue(context)),
+        context.isNarrow && isMany ? list(context) : cards(context),
         h("div", {key: "panels", class: "panels"},
-            environments(context), queue(context), usage(context), mine(context.limits), events(context),
+            ...isMany ? [] : [environments(context), queue(context)], usage(context), mine(context.limits), events(context),
             context.isAdministrator && everybody(context.everybody)),
     ];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 import assert from "node:assert/strict";
 import test from "node:test";
-import {complaint, startCommand, waitCommand} from "../../../client/cockpit/starting.js";
+import {complaint, refusalOf, startCommand, waitCommand} from "../../../client/cockpit/starting.js";
 
 const WISH = {name: "", gpus: 2, model: "", memory: "", lifetime: "", wait: "", share: false, consent: false};
 
@@ -29,8 +29,13 @@ test("waiting is a command of its own for an environment that is there", () => {
     assert.equal(sharing.at(-1), "--over-subscribe");
 });
 
-test("what genvctl said last is the reason", () => {
-    assert.equal(complaint("genvctl: waiting for 2 GPUs\ngenvctl: No available devices\n\"--wait\" waits.\n"), "No available devices \"--wait\" waits.");
+test("what genvctl said last is the reason, without its hints for a shell", () => {
+    assert.equal(complaint("genvctl: waiting for 2 GPUs\ngenvctl: No available devices\n\"--wait\" waits.\n"), "No available devices");
     assert.equal(complaint("Failed to start\n"), "Failed to start");
     assert.equal(complaint(null), "");
+});
+
+test("the exit status of genvctl tells a refusal from another failure", () => {
+    assert.deepEqual([4, 5, 7].map(refusalOf), ["AccessDenied", "DeviceUnavailable", "QuotaExceeded"]);
+    assert.deepEqual([0, 1, 2, 6, null, undefined].map(refusalOf), ["", "", "", "", "", ""]);
 });

@@ -18,7 +18,7 @@ function context(objects, values = {}) {
     store.load(Object.fromEntries(objects));
     return {
         machine: machineOf({store, processes: values.processes ?? [], queue: values.queue ?? [], history: new Map(), uid: CAROL}),
-        now: NOW, uid: CAROL, phase: "ready", problem: "", isAdministrator: false, mayDetach: false, mayTerminate: false,
+        now: NOW, uid: CAROL, phase: "ready", problem: "", isAdministrator: false, isNarrow: false, mayDetach: false, mayTerminate: false,
         actions: {}, history: {events: [], holds: [], everybody: false, problem: "", isRead: true}, limits: null, everybody: new Map(), ...values,
     };
 }
@@ -118,3 +118,42 @@ test("a history that cannot be read says why", () => {
 });
 
 test("a machine without GPUs says so", () => assert.match(text(context([])), /genv finds no GPU/));
+
+const many = count => Array.from({length: count}, (_unused, index) => device(index));
+const keys = values => page(values).filter(Boolean).map(node => node.key);
+
+test("the actions come before more GPUs than fill a screen", () => {
+    assert.deepEqual(keys(context(many(8))), ["heading", "cards", "panels"]);
+    assert.deepEqual(keys(context(many(9))), ["heading", "actions", "cards", "panels"]);
+    assert.equal(all(page(context(many(9))), "section").filter(node => node.key === "environments").length, 1);
+});
+
+test("many GPUs on a phone are a list of lines that open", () => {
+    const values = context([...many(64), environment("a", 1001, "alice", {Name: "llama-finetune"})], {isNarrow: true});
+    values.machine.devices[3].holders.push({user: "alice", name: "llama-finetune", environment: "a"});
+    assert.deepEqual(keys(values), ["heading", "actions", "list", "panels"]);
+    assert.equal(all(page(values), "summary").length, 64);
+    assert.match(textOf(all(page(values), "summary")[3]), /GPU 3 alice · llama-finetune .*0 %/);
+    assert.deepEqual(keys(context(many(4), {isNarrow: true})), ["heading", "cards", "panels"]);
+});
+
+test("an environment that waits says so", () => {
+    const queue = [[5, "a", 1001, 2, 1_000_000], [6, "c", CAROL, 4, 1_000_000]];
+    const section = values => all(page(values), "section").find(node => node.key === "environments");
+    const objects = [environment("a", 1001, "alice"), environment("c", CAROL, "carol"), environment("d", CAROL, "carol")];
+    assert.match(textOf(section(context(objects, {queue}))), /waits for 4 GPUs, place 2 of the queue/);
+    assert.doesNotMatch(textOf(section(context(objects))), /waits/);
+});
+
+test("limits that are not set are not shown", () => {
+    const shown = limits => textOf(all(page(context([], {limits})), "section").find(node => node.key === "limits"));
+    const text = shown({MaxDevicesPerUser: [4, 1], MaxEnvironmentsPerUser: [-1, 1], MaxGpuMemoryPerUser: [18446744073709552000, 0]});
+    assert.match(text, /GPUs 1 of 4/);
+    assert.doesNotMatch(text, /Environments|memory|no limit/);
+    assert.match(shown({MaxDevicesPerUser: [-1, 0]}), /No limits are set/);
+});
+
+test("a PCI address stands by itself", () => {
+    const found = all(page(context([device(0, {PCIAddress: "0000:41:00.0"})])), "div").find(node => node.key === "model");
+    assert.deepEqual(found.children.map(node => textOf(node)), ["Tesla T4", "0000:41:00.0"]);
+});
