@@ -54,8 +54,8 @@ export function clock(when, now) {
     const date = new Date(when);
     /** @type {Intl.DateTimeFormatOptions} */
     const style = date.toDateString() === new Date(now).toDateString()
-        ? {hour: "2-digit", minute: "2-digit"}
-        : {weekday: "short", hour: "2-digit", minute: "2-digit"};
+        ? {hour: "2-digit", minute: "2-digit", hourCycle: "h23"}
+        : {weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23"};
     if (Math.abs(now - when) > 6 * DAY * 1000)
         Object.assign(style, {weekday: undefined, day: "numeric", month: "short"});
     return date.toLocaleString(language(), style);

@@ -29,11 +29,14 @@ function unavailable({count, model}, machine) {
     return machine.queue.length > 0 ? _("The free GPUs are kept for requests in the queue.") : _("These GPUs are not available now.");
 }
 
-/** @param {string} message @param {State["limits"]} limits */
-function overLimit(message, limits) {
-    const limit = refusing(message, limits);
-    return limit ? format(_("This is over your limit. $0: $1 of $2."), limit.label, limit.usedText, limit.allowedText)
-        : _("This is over one of your limits.");
+/** @param {Request} request @param {import("./limits.js").Limit | null} limit @param {string} wait
+ * @returns {Refusal} */
+function overLimit({count}, limit, wait) {
+    if (!limit)
+        return {sentence: _("This is over one of your limits."), question: ""};
+    // A request waits until the user has given back enough, unless it alone is over the limit.
+    const mayWait = limit.key === "MaxDevicesPerUser" && count > 0 && count <= (limit.allowed ?? 0);
+    return {sentence: format(_("This is over your limit. $0: $1 of $2."), limit.label, limit.usedText, limit.allowedText), question: mayWait ? wait : ""};
 }
 
 /** Returns the sentence for a failure, and the question that follows.
@@ -51,7 +54,7 @@ export function refusalOf(error, request, {machine, limits}) {
             return {sentence: format(request.model ? _("This machine has only $0 of this model.") : _("This machine has only $0."), gpus(there)), question: ""};
         return {sentence: unavailable(request, machine), question: wait};
     case "QuotaExceeded":
-        return {sentence: overLimit(message, limits), question: ""};
+        return overLimit(request, refusing(message, limits), wait);
     case "AccessDenied":
     case "InteractiveAuthorizationRequired":
         return request.share ? {sentence: _("Nobody has agreed to share enough GPUs."), question: wait}

@@ -103,6 +103,16 @@ class German(PageTest):
         self.assertNotIn("Environment", self.page.text("#events"))
         self.assertEqual(self.page.driver.execute_script("return document.documentElement.lang"), "de-de")
 
+    def test_a_refusal_has_room_on_a_phone(self):
+        self.activate("bob", "--gpus 4", "--name big")
+        self.page.click("Umgebung starten")
+        self.page.click("Starten", "dialog")
+        self.page.await_text("Keine GPU ist frei. In der Warteschlange warten\\? Sie wären an erster Stelle.", "dialog")
+        self.page.resize(360, 740)
+        self.picture("refused-german")
+        self.assertEqual(self.page.driver.execute_script(rules.OVERFLOW), [])
+        self.page.resize(1400, 1000)
+
 
 class ManyGpus(PageTest):
     gpus = 64

@@ -52,7 +52,11 @@ test("waiting is not offered for more than the machine has", () => {
 test("a limit is named with its use", () => {
     const limits = {MaxDevicesPerUser: [3, 1], MaxLifetime: [86_400, 0]};
     const message = "a user may have 3 devices, and this would make 5 (MaxDevicesPerUser)";
-    assert.equal(refused("QuotaExceeded", {}, state([device(0)], {limits}), message), "This is over your limit. GPUs: 1 of 3.");
+    assert.equal(refused("QuotaExceeded", {count: 4}, state([device(0)], {limits}), message), "This is over your limit. GPUs: 1 of 3.");
+    assert.equal(refused("QuotaExceeded", {count: 3}, state([device(0)], {limits}), message),
+        "This is over your limit. GPUs: 1 of 3. Wait in the queue? You would be first.");
+    assert.equal(refused("QuotaExceeded", {}, state([device(0)], {limits}), "an environment may last 1d, and this would make 2d (MaxLifetime)"),
+        "This is over your limit. Age of an environment: 0s of 1d.");
     assert.equal(refused("QuotaExceeded", {}, state([device(0)]), message), "This is over one of your limits.");
 });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 import assert from "node:assert/strict";
 import test from "node:test";
-import {bytes, duration, age} from "../../../client/cockpit/format.js";
+import {age, bytes, clock, duration} from "../../../client/cockpit/format.js";
 import {memoryOf, timeOf} from "../../../client/cockpit/fields.js";
 import {limitRows} from "../../../client/cockpit/limits.js";
 import {known32, known64, knownInt, time, variants} from "../../../client/cockpit/values.js";
@@ -34,6 +34,12 @@ test("bytes", () => {
 test("a duration has two units at most", () => {
     for (const [seconds, text] of [[0, "0s"], [59, "59s"], [90, "1min 30s"], [3600, "1h"], [5400, "1h 30min"], [86400 + 3600, "1d 1h"], [3601, "1h"]])
         assert.equal(duration(seconds), text);
+});
+
+test("the time of a day has 24 hours", () => {
+    const now = new Date(2026, 10, 26, 12, 0).getTime();
+    assert.equal(clock(new Date(2026, 10, 26, 14, 30).getTime(), now), "14:30");
+    assert.equal(clock(new Date(2026, 10, 27, 0, 5).getTime(), now), "Fri 00:05");
 });
 
 test("an age has no seconds", () => {
