@@ -335,10 +335,26 @@ void Queue::serve() {
     serveAgainLater();
 }
 
+// Returns whether a new order could matter: a device that is kept for one request may be free for
+// another one. Children wait for devices that their parents hold.
+bool Queue::hasFreeDevice() const {
+    return std::ranges::any_of(
+               ledger_.devices().byIndex(),
+               [](const auto& entry) { return entry.second.availableMemory() > Bytes{0}; }) ||
+           std::ranges::any_of(ledger_.waits(), [this](const auto& waiting) {
+               return ledger_.get(waiting.second).parent.has_value();
+           });
+}
+
 void Queue::serveAgainLater() {
     reorder_.reset();
     if (rules().order == QueueOrder::Fair && ledger_.waits().size() > 1)
-        reorder_ = scheduler_.after(reorderInterval, [this] { schedule(); });
+        reorder_ = scheduler_.after(reorderInterval, [this] {
+            if (hasFreeDevice())
+                schedule();
+            else
+                serveAgainLater();
+        });
 }
 
 // Returns whether the grant changed the order of the requests behind it, since one of them cannot

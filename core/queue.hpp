@@ -207,6 +207,7 @@ class Queue {
     [[nodiscard]] std::vector<QueuePlace> places() const;
     void serve();
     void noteFirsts(const std::vector<QueuePlace>& places);
+    [[nodiscard]] bool hasFreeDevice() const;
     void serveAgainLater();
     [[nodiscard]] bool serve(const std::vector<QueuePlace>& places, std::size_t index,
                              KeptByParent& all);

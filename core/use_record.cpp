@@ -50,7 +50,7 @@ UseRow decodeRow(const json& value) {
 
 UseRecord decodeRecord(const json& document) {
     if (!document.is_object())
-        throw StateError("it is not an object");
+        throw StateError("not an object");
     if (field(document, "version") != useVersion)
         throw StateError("it is from another version of genvd");
     UseRecord record;

@@ -98,8 +98,9 @@ class Attaching : public Operation<Attaching, AttachReply> {
     void apply(const core::Plan& plan, bool exempt) {
         const auto abandoned = context_.sharing.queue.abandoned(id_, wanted_.request);
         if (!abandoned)
-            context_.sharing.ledger.attach(environment().id, plan, reply_.caller().actor(),
-                                           {exempt, wanted_.waiting.lifetime, wanted_.waiting.priority});
+            context_.sharing.ledger.attach(
+                environment().id, plan, reply_.caller().actor(),
+                {exempt, wanted_.waiting.lifetime, wanted_.waiting.priority});
         if (std::holds_alternative<core::Placement>(plan)) {
             answer();
             return;

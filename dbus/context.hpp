@@ -44,6 +44,7 @@ struct Sharing {
     core::Occupancy& occupancy;
     const core::Idleness& idleness;
     const core::ReadingRing& readings;
+    const core::UserUse& use;
 };
 
 /// The machine outside the service. Its replies come later, on the loop.

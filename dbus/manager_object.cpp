@@ -168,6 +168,12 @@ std::vector<VariantMap> ManagerObject::DescribeQueue() {
     });
 }
 
+void ManagerObject::ListUse(sdbus::Result<UseRows>&& result, VariantMap filter) {
+    handle<managerInterface, "ListUse">(
+        context_.calls, getObject(), std::move(result),
+        [&](const auto& reply) { listUse(context_, reply, std::move(filter)); });
+}
+
 void ManagerObject::CancelWait(sdbus::Result<>&& result, uint64_t ticket) {
     handle<managerInterface, "CancelWait">(
         context_.calls, getObject(), std::move(result),

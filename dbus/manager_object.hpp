@@ -12,6 +12,7 @@
 #include "dbus/manager_adaptor.hpp"
 #include "dbus/options.hpp"
 #include "dbus/rows.hpp"
+#include "dbus/use.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
 
@@ -62,6 +63,7 @@ class ManagerObject
     void TerminateProcess(sdbus::Result<>&& result, uint32_t pid) override;
     QueueRows ListQueue() override;
     std::vector<VariantMap> DescribeQueue() override;
+    void ListUse(sdbus::Result<UseRows>&& result, VariantMap filter) override;
     void CancelWait(sdbus::Result<>&& result, uint64_t ticket) override;
     void ListEvents(sdbus::Result<EventRows>&& result, uint64_t since, uint64_t until,
                     VariantMap filter) override;

@@ -100,6 +100,7 @@ inline constexpr std::array methodTable{
     MethodRow{"dev.genv.Manager", "TerminateProcess", Requirement::TerminateProcess, "terminate"},
     MethodRow{"dev.genv.Manager", "ListQueue", Requirement::Free, ""},
     MethodRow{"dev.genv.Manager", "DescribeQueue", Requirement::Free, ""},
+    MethodRow{"dev.genv.Manager", "ListUse", Requirement::ReadHistory, "read the GPU use of"},
     MethodRow{"dev.genv.Manager", "CancelWait", Requirement::ManageEnvironment,
               "cancel a wait for GPUs of"},
     MethodRow{"dev.genv.Manager", "ListEvents", Requirement::ReadHistory, "read the history of"},

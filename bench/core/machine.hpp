@@ -159,6 +159,8 @@ void timeAlone(benchmark::State& state, Before before, Timed timed, After after)
 // The topics, each in its own file.
 void addLedgerBenchmarks(const SharedMachine& machine);
 void addPlacementBenchmarks(const SharedMachine& machine);
+/// The size of its machine is fixed.
+void addQueueBenchmarks();
 void addReadingsBenchmarks(const SharedMachine& machine);
 void addRulesBenchmarks(const SharedMachine& machine);
 void addSnapshotBenchmarks(const SharedMachine& machine);

@@ -98,6 +98,7 @@ void addBenchmarks(bool quick) {
         }
         bench::addStoreBenchmarks(count);
     }
+    bench::addQueueBenchmarks();
 }
 
 std::vector<char*> withDefaults(int count, char** arguments, std::vector<std::string>& defaults) {

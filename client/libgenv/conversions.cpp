@@ -91,6 +91,7 @@ Dictionary withoutStrayOptions(Dictionary arguments) {
     if (!arguments.contains("wait")) {
         arguments.erase("timeout");
         arguments.erase("hold-for-quota");
+        arguments.erase("priority");
     }
     return arguments;
 }
@@ -307,6 +308,14 @@ std::string toText(const sdbus::Variant& value) {
     if (type == "as")
         return listText(value.get<std::vector<std::string>>());
     return {};
+}
+
+std::vector<UserUse> toUse(BusUse use) {
+    std::vector<UserUse> users;
+    users.reserve(use.size());
+    for (auto& row : use)
+        users.push_back({row.get<0>(), std::move(row.get<1>()), row.get<2>(), row.get<3>()});
+    return users;
 }
 
 std::vector<QueueEntry> toQueue(BusQueue queue) {

@@ -73,6 +73,10 @@ std::map<std::string, Limit> toLimits(const BusLimits& limits);
 /// notice uses.
 std::string toText(const sdbus::Variant& value);
 
+/// The reply of ListUse: uid, user, GPU seconds, weight.
+using BusUse = std::vector<sdbus::Struct<std::uint32_t, std::string, std::uint64_t, std::uint32_t>>;
+std::vector<UserUse> toUse(BusUse use);
+
 /// The reply of ListQueue: ticket, environment, uid, count, since.
 using BusQueue = std::vector<
     sdbus::Struct<std::uint64_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>>;

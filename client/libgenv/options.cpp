@@ -170,6 +170,11 @@ ActivateOptions& ActivateOptions::setTimeout(std::optional<std::chrono::seconds>
     return *this;
 }
 
+ActivateOptions& ActivateOptions::setPriority(std::optional<std::int32_t> priority) {
+    put(values_, "priority", priority);
+    return *this;
+}
+
 ActivateOptions& ActivateOptions::setLifetime(std::optional<std::chrono::seconds> lifetime) {
     put(values_, "lifetime", secondsIn(lifetime));
     return *this;
@@ -259,6 +264,11 @@ AttachOptions& AttachOptions::setHoldForQuota(bool hold) {
 
 AttachOptions& AttachOptions::setTimeout(std::optional<std::chrono::seconds> timeout) {
     put(values_, "timeout", secondsIn(timeout));
+    return *this;
+}
+
+AttachOptions& AttachOptions::setPriority(std::optional<std::int32_t> priority) {
+    put(values_, "priority", priority);
     return *this;
 }
 

@@ -114,6 +114,15 @@ std::vector<ComputeProcess> Client::processes() {
     });
 }
 
+std::vector<UserUse> Client::use(bool all) {
+    client::Dictionary filter;
+    if (all)
+        filter["all"] = sdbus::Variant(true);
+    return implementation_->onManager(ReplyTimeout::Endless, [&](client::ManagerProxy& manager) {
+        return client::toUse(manager.ListUse(filter));
+    });
+}
+
 std::vector<QueueEntry> Client::queue() {
     return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
         return client::toQueue(manager.ListQueue());

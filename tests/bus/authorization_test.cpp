@@ -100,6 +100,8 @@ const std::vector<Row>& matrix() {
          }},
         {managerInterface, "ListQueue", free, toManager("ListQueue")},
         {managerInterface, "DescribeQueue", free, toManager("DescribeQueue")},
+        {managerInterface, "ListUse", administrators,
+         toManager("ListUse", "a{sv}", 1, "all", "b", 1)},
         {managerInterface, "CancelWait", owners, cancelAWait},
         // There is no journal on this bus. Only callers who may read the journal get this error.
         {managerInterface, "ListEvents", owners,

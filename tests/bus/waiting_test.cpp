@@ -65,6 +65,37 @@ class Waits : public BusTest {
     const std::string carolsId;
 };
 
+TEST_F(Waits, FollowTheOrderThatAReloadBrings) {
+    const UserProcess another(alice);
+    const std::string holder = activate(*asAlice, another, 1);
+    const auto take = [](const std::string& text) {
+        std::ofstream(Service::configurationFolder() / "genvd.conf") << text;
+        const Answer answer = asRoot->manager("Reload");
+        EXPECT_TRUE(answer.ok()) << answer.text;
+    };
+    std::vector<std::unique_ptr<PendingCall>> calls;
+    for (int i = 0; i < 60; ++i)
+        calls.push_back(wait(*asAlice, hers, 1));
+    for (int i = 0; i < 4; ++i)
+        calls.push_back(wait(*asBob, his, 1));
+    const auto byArrival = queueOf(*asRoot);
+    ASSERT_EQ(byArrival.size(), 64U);
+    EXPECT_EQ(byArrival.front().environment, hers);
+    take("[Queue]\nOrder=fair\n");
+    auto fair = queueOf(*asRoot);
+    std::rotate(fair.begin(), fair.begin() + 4, fair.end());
+    EXPECT_EQ(fair, byArrival) << "alice, who holds a GPU, waits behind bob";
+    take("[Queue]\nOrder=fair\n[User bob]\nWeight=1\n[User alice]\nWeight=1000\n");
+    EXPECT_EQ(queueOf(*asRoot).size(), 64U);
+    take("");
+    EXPECT_EQ(queueOf(*asRoot), byArrival);
+    EXPECT_FALSE(isAnswered(*asAlice, *calls.front()));
+    take("[Queue]\nOrder=fair\n");
+    EXPECT_TRUE(asCarol->environment(carolsId, "Detach", "au", 0).ok());
+    waitUntil([&] { return isAnswered(*asBob, *calls[60]); }, "bob's grant");
+    EXPECT_FALSE(isAnswered(*asAlice, *calls.front()));
+}
+
 TEST_F(Waits, AreServedInTheOrderOfAsking) {
     const auto first = wait(*asAlice, hers, 2);
     const auto second = wait(*asBob, his, 2);

@@ -115,6 +115,7 @@ class ContextTest : public ReplyTest {
     core::Occupancy occupancy{ledger, observer, scheduler};
     core::Idleness idleness;
     core::ReadingRing readings;
+    core::UserUse use{ledger, clock, std::chrono::hours{7 * 24}};
     core::Settings settings;
     core::Queue queue{ledger,
                       clock,
@@ -156,7 +157,7 @@ class ContextTest : public ReplyTest {
     core::Locks locks_{ledger, descriptors_, scheduler, log};
 
   protected:
-    dbus::Context context{{ledger, queue, locks_, lingering, occupancy, idleness, readings},
+    dbus::Context context{{ledger, queue, locks_, lingering, occupancy, idleness, readings, use},
                           {observer, processes, kernels_, users, history, slurm},
                           {enforcer, terminator},
                           {isolation, refusedOpens},

@@ -130,6 +130,43 @@ TEST_F(SettingsFile, HoldsHowLongRequestsWait) {
     EXPECT_NE(complaint("[User alice]\nMaxWait=1h\n"), "nothing");
 }
 
+TEST_F(SettingsFile, HoldsTheOrderOfTheQueueAndWeights) {
+    EXPECT_EQ(read().order, core::QueueOrder::Fifo);
+    folder.write("genvd.conf", "[Queue]\nOrder=fair\nHalfLife=1d\nMaxOvertaking=0\nMaxFirst=2h\n"
+                               "[User alice]\nWeight=1000\n[User bob]\nWeight=7\nWeight=\n"
+                               "[Group students]\nWeight=1\n[Group staff]\nWeight=300\n");
+    core::Settings settings = read();
+    EXPECT_EQ(settings.order, core::QueueOrder::Fair);
+    EXPECT_EQ(settings.halfLife, 24h);
+    EXPECT_EQ(settings.maxOvertaking, 0U);
+    EXPECT_EQ(settings.maxFirst, 2h);
+    EXPECT_EQ(service::settingsChanged({}, settings),
+              (std::vector<std::string>{"Order=fair", "HalfLife=1d", "MaxOvertaking=0",
+                                        "MaxFirst=2h", "User.alice.Weight=1000",
+                                        "Group.staff.Weight=300", "Group.students.Weight=1"}));
+    constexpr core::Gid students = 1101;
+    constexpr core::Gid staff = 1102;
+    settings.limits.ids.groups.names = {{students, {"students"}}, {staff, {"staff"}}};
+    EXPECT_EQ(settings.limits.weightOf({1001, "alice", {students}}), 1000U);
+    EXPECT_EQ(settings.limits.weightOf({1002, "bob", {students}}), 1U);
+    EXPECT_EQ(settings.limits.weightOf({1002, "bob", {students, staff}}), 300U);
+    EXPECT_EQ(settings.limits.weightOf({1003, "carol", {}}), 100U);
+    EXPECT_EQ(settings.limits.weightOf({1003, "1003", {}, true}), 1U) << "it may be hers";
+}
+
+TEST_F(SettingsFile, RefusesAWrongOrderOrWeight) {
+    EXPECT_EQ(complaint("[Queue]\nOrder=lifo\n"),
+              "2: Order: invalid value \"lifo\": expected fifo or fair");
+    EXPECT_EQ(complaint("[Queue]\nHalfLife=0\n"), "2: HalfLife: expected at least 1000ms");
+    for (const char* wrong : {"-1", "many", "4294967296", ""})
+        EXPECT_NE(complaint(std::string("[Queue]\nMaxOvertaking=") + wrong + "\n"), "nothing");
+    for (const char* wrong : {"0", "1001", "-1", "heavy", "1.5", "infinity"})
+        EXPECT_EQ(complaint(std::string("[Group students]\nWeight=") + wrong + "\n"),
+                  std::string("2: Weight: invalid value \"") + wrong +
+                      "\": expected a number from 1 to 1000");
+    EXPECT_NE(complaint("[Limits]\nWeight=5\n"), "nothing");
+}
+
 TEST_F(SettingsFile, HoldsRulesAndLimits) {
     folder.write("genvd.conf",
                  "[Enforcement]\nNonEnvProcesses=yes\nEnvDevices=off\nEnvMemory=0\nGrace=1min\n"
@@ -294,7 +331,7 @@ TEST_F(SettingsFile, EveryKeyIsDocumented) {
         const std::string text((std::istreambuf_iterator<char>(file)),
                                std::istreambuf_iterator<char>());
         for (const char* heading :
-             {"GPU", "Enforcement", "Queue", "Isolation", "Slurm", "Limits"}) {
+             {"GPU", "Enforcement", "Queue", "Isolation", "Slurm", "Limits", "User NAME"}) {
             for (const std::string_view key : service::findSection(heading)->keys())
                 EXPECT_NE(text.find(std::string(key) + "="), std::string::npos)
                     << key << " in " << name;

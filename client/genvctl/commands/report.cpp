@@ -5,6 +5,7 @@
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/history_options.hpp"
 #include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/reports/fair_report.hpp"
 #include "client/genvctl/reports/usage_report.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
@@ -25,6 +26,7 @@ struct ReportArguments {
     HistoryOptions history;
     ListingOptions listing;
     std::string by = "both";
+    bool isFair = false;
 };
 
 // No later event reports an attachment that ended in a crash. The time before the period is
@@ -311,6 +313,10 @@ Json reportJson(const Period& period, const UsageReport& report, const std::stri
 }
 
 void report(Context& context, const ReportArguments& arguments) {
+    if (arguments.isFair) {
+        printFairReport(context, arguments.listing);
+        return;
+    }
     const UsageInput input = gather(context, arguments.history);
     const UsageReport report = usageReport(input);
     if (context.printJson(reportJson(input.period, report, arguments.by)))
@@ -347,6 +353,10 @@ void addReport(CLI::App& app, Context& context) {
     command->add_option("--by", arguments->by, "Print a row per user, device, job or both")
         ->check(CLI::IsMember({"user", "device", "job", "both"}).description(""))
         ->type_name("WHAT");
+    CLI::Option* fair = command->add_flag("--fair", arguments->isFair,
+                                          "Print what each user has used, and the weights");
+    for (const char* other : {"--by", "--since", "--until", "--all", "--user"})
+        fair->excludes(other);
     command->footer(
         "HELD, USED, IDLE and UNKNOWN are hours, in CSV seconds, in JSON microseconds. A\n"
         "device that several environments share counts once in its own row. WHEN is as\n"

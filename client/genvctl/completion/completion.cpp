@@ -44,6 +44,7 @@ const std::vector<TableEntry>& table() {
         {"genvctl", "--model", {Model}},
         {"genvctl", "--uuid", {DeviceUuid}},
         {"genvctl", "--wait", {Free}},
+        {"genvctl", "--priority", {Free}},
         {"genvctl", "--within", {OwnEnvironment}},
         {"genvctl", "--timeout", {Free}},
         {"genvctl", "--lifetime", {Free}},

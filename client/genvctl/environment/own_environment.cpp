@@ -139,6 +139,8 @@ std::vector<std::string> OwnEnvironmentOptions::words() const {
         words.emplace_back("--nvml-filter");
     if (!waiting.wait.empty())
         words.push_back("--wait=" + waiting.wait);
+    if (waiting.priority)
+        words.push_back(fmt::format("--priority={}", *waiting.priority));
     put("--lifetime", waiting.lifetime);
     for (std::string& word : within.words())
         words.push_back(std::move(word));

@@ -4,6 +4,7 @@
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
+#include "core/fair_order.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -24,6 +25,10 @@ void put(const WaitingOptions& from, Options& to) {
         // A timeout of 0 means not to wait, which is the default.
         to.setWait(!timeout || timeout->count() > 0).setHoldForQuota(true).setTimeout(timeout);
     }
+    if (from.priority && from.wait.empty())
+        throw Failure(ExitStatus::Usage,
+                      "--priority orders waiting requests: expected --wait, too");
+    to.setPriority(from.priority);
     if (from.lifetime)
         to.setLifetime(readLifetime("--lifetime", *from.lifetime));
 }
@@ -35,6 +40,12 @@ void WaitingOptions::addTo(CLI::App& command, const std::string& whatEnds) {
         .add_flag(fmt::format("--wait{{{}}}", withoutLimit), wait,
                   "Wait in the queue, for at most TIME, such as 30m")
         ->type_name("TIME")
+        ->group(leaseOptions);
+    command
+        .add_option("--priority", priority,
+                    "Wait before your own requests below N, -100 to 100 [default: 0]")
+        ->check(CLI::Range(-core::maxPriority, core::maxPriority).description(""))
+        ->type_name("N")
         ->group(leaseOptions);
     command.add_option("--lifetime", lifetime, whatEnds + " after TIME, such as 2h")
         ->type_name("TIME")

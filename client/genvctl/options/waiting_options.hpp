@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The options of commands that request devices: the wait in the queue and the lifetime.
-// them.
 #pragma once
 
 #include "genv/options.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -18,9 +18,10 @@ namespace genv::ctl {
 struct WaitingOptions {
     std::string wait; ///< empty if not given
     std::optional<std::string> lifetime;
+    std::optional<std::int32_t> priority; ///< needs a wait
 
-    /// Adds --wait and --lifetime; `whatEnds` is the subject in the help of --lifetime. This object
-    /// must outlive the parsing.
+    /// Adds --wait, --priority and --lifetime; `whatEnds` is the subject in the help of --lifetime.
+    /// This object must outlive the parsing.
     void addTo(CLI::App& command, const std::string& whatEnds);
 
     /// Applies the values to the options of a request. Throws Failure(Usage).

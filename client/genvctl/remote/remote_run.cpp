@@ -41,8 +41,9 @@ std::string gpusText(const std::vector<std::uint32_t>& devices) {
 /// A request in the form for any host.
 struct RemoteRequest {
     WantedDevices devices;
-    std::vector<std::string> words; ///< of "genvctl run", without --wait
+    std::vector<std::string> words; ///< of "genvctl run", without the options of the wait
     bool waits = false;
+    std::optional<std::int32_t> priority;        ///< of the wait
     std::optional<std::chrono::seconds> timeout; ///< of the wait
 };
 
@@ -63,6 +64,7 @@ RemoteRequest readRequest(OwnEnvironmentOptions wanted) {
         static_cast<std::uint32_t>(named + (wanted.devices.model && named == 0 ? 1 : 0));
     request.devices = {configuration.gpus.value_or(count), configuration.gpuMemoryBytes,
                        wanted.devices.model, wanted.overSubscribe};
+    request.priority = std::exchange(wanted.waiting.priority, std::nullopt);
     wanted.waiting.wait.clear(); // the timeout is handled here for all hosts together
     request.words = wanted.words();
     if (configuration.name)
@@ -141,6 +143,8 @@ class Asking {
     std::unique_ptr<FarHold> waitOnAll(const std::vector<remote::Host>& hosts) {
         std::vector<std::string> words = request_.words;
         words.emplace_back("--wait");
+        if (request_.priority)
+            words.push_back(fmt::format("--priority={}", *request_.priority));
         const StopSignals stop;
         std::optional<Clock::time_point> until;
         if (request_.timeout)

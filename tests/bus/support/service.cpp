@@ -67,6 +67,8 @@ Service::Service(std::map<std::string, std::string> variables)
     variables_.emplace("GENV_MOCK_COMPUTE_APPS_PROCESS_NAME", computeProcessName);
     variables_.emplace("GENV_MOCK_COMPUTE_APPS_DEVICES", "all");
     std::filesystem::remove_all(stateFolder());
+    std::filesystem::remove(stateFolder().parent_path() / "use.json");
+    std::filesystem::remove_all(variable("STATE_DIRECTORY"));
     std::filesystem::remove_all(configurationFolder() / "genvd.conf");
     std::filesystem::remove(log_);
 }

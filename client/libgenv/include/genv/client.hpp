@@ -75,10 +75,13 @@ class GENV_EXPORT Client {
     std::vector<Attachment> attachments();
     /// Returns the processes that use a GPU now.
     std::vector<ComputeProcess> processes();
-    /// Returns the requests in the queue, oldest first.
+    /// Returns the requests in the queue, in the order in force.
     std::vector<QueueEntry> queue();
     /// Returns the same requests with what they wait for.
     std::vector<QueueDescription> describeQueue();
+    /// Returns what the caller has used so far. `all`: of all users, for which the caller must be
+    /// authorised.
+    std::vector<UserUse> use(bool all);
     /// Returns the environment that holds the lock of each locked device.
     std::map<std::uint32_t, std::string> lockHolders();
     /// Returns the purpose of each reserved device: "slurm" if only Slurm jobs get it.

@@ -61,6 +61,8 @@ class GENV_EXPORT ActivateOptions {
     /// The timeout of that wait, at least 1 s. Without it, the call waits without a limit of its
     /// own.
     ActivateOptions& setTimeout(std::optional<std::chrono::seconds> timeout);
+    /// The priority of that wait among the waiting requests of the owner, -100 to 100.
+    ActivateOptions& setPriority(std::optional<std::int32_t> priority);
     /// The lifetime after which the environment ends, at least 1 s.
     ActivateOptions& setLifetime(std::optional<std::chrono::seconds> lifetime);
     /// The owner, if it is not the caller.
@@ -114,6 +116,8 @@ class GENV_EXPORT AttachOptions {
     /// The timeout of that wait, at least 1 s. Without it, the call waits without a limit of its
     /// own.
     AttachOptions& setTimeout(std::optional<std::chrono::seconds> timeout);
+    /// The priority of that wait among the waiting requests of the owner, -100 to 100.
+    AttachOptions& setPriority(std::optional<std::int32_t> priority);
     /// The lifetime after which these devices are detached, at least 1 s.
     AttachOptions& setLifetime(std::optional<std::chrono::seconds> lifetime);
     /// Whether a count below the number of attached devices detaches the newest of them.

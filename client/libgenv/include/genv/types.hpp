@@ -142,6 +142,15 @@ struct QueueDescription {
     std::optional<Hold> hold;          ///< set if it waits for its quota
 };
 
+/// What a user has used so far, which decides the order of the queue if the administrator wants it
+/// fair.
+struct UserUse {
+    std::uint32_t uid = 0;
+    std::string user;
+    std::uint64_t gpuSeconds = 0; ///< older use counts less
+    std::uint32_t weight = 0;     ///< users with twice the weight may use twice as much
+};
+
 /// A signal of the service, or a change of the service itself.
 struct Event {
     enum class Kind {
