@@ -195,19 +195,19 @@ export class Actions {
             throw this.#refused(error, {count: more, model, share: wish.share}, async again => {
                 const wait = seconds(timeOf(again, "timeout") ?? DAY);
                 const waiting = this.keeping.run((unit, file) => waitCommand(unit, file, environment.id, {...wish, lifetime: seconds(wish.lifetime), wait}));
-                this.#report(waiting, () => environment.id, {count: more, model, share: wish.share});
+                this.#report(waiting, environment.id, {count: more, model, share: wish.share});
                 announce(format(_("$0 waits in the queue."), nameOf(environment)));
             });
         }
     }
 
     /** Announces the failure of a command in the background.
-     * @param {Promise<void>} running @param {() => string} environment its id, if it is known
+     * @param {Promise<void>} running @param {string} environment its id; "" if it has ended already
      * @param {import("./refusals.js").Request | null} request null if it cannot have waited */
     #report(running, environment, request) {
         running.catch(error => {
             // The page already shows that the environment has ended, and that the user has left the queue.
-            if (/has ended/.test(error.message) || this.left.delete(environment()))
+            if (/has ended/.test(error.message) || this.left.delete(environment))
                 return;
             const {sentence, question} = refusalOf(error, request ?? NOTHING, this.state());
             announce(question && request ? format(_("The wait for $0 has ended without them."), gpus(request.count)) : sentence, true);
@@ -267,7 +267,7 @@ export class Actions {
             throw this.#refused(error, request, wait);
         });
         announce(wish.wait ? _("The environment has started and waits in the queue if too few GPUs are free.") : _("The environment has started."));
-        this.#report(started, () => id, wish.wait ? request : null);
+        this.#report(started, id, wish.wait ? request : null);
     }
 
     /** Resolves with the id of a new environment of the user.

@@ -3,13 +3,10 @@
 import {_, format} from "./i18n.js";
 import {h} from "./vdom.js";
 
-/** @param {string} name @param {string} label @param {Record<string, any>} [attributes] @param {string} [help] */
-export function field(name, label, attributes = {}, help = "") {
+/** @param {string} name @param {string} label @param {Record<string, any>} [attributes] */
+export function field(name, label, attributes = {}) {
     const id = `field-${name}`;
-    return h("p", {key: name, class: `field field-${name}`},
-        h("label", {for: id}, label),
-        h("input", {id, name, autocomplete: "off", "aria-describedby": help ? `${id}-help` : null, ...attributes}),
-        help && h("small", {id: `${id}-help`}, help));
+    return h("p", {key: name, class: "field"}, h("label", {for: id}, label), h("input", {id, name, autocomplete: "off", ...attributes}));
 }
 
 /** @param {string} name @param {string} label @param {boolean} checked @param {string} [help] */

@@ -50,6 +50,8 @@ export function refusalOf(error, request, {machine, limits}) {
     switch (name) {
     case "NotEnoughDevices":
     case "DeviceUnavailable":
+        if (request.count === 0)
+            return {sentence: message, question: ""};
         if (request.count > there)
             return {sentence: format(request.model ? _("This machine has only $0 of this model.") : _("This machine has only $0."), gpus(there)), question: ""};
         return {sentence: unavailable(request, machine), question: wait};

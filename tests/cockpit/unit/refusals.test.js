@@ -68,5 +68,7 @@ test("what needs consent can be waited for, what needs a right cannot", () => {
 
 test("another failure is the service's own sentence", () => {
     assert.equal(refused("dev.genv.Error.NotAttached", {}, state([]), "environment 7 holds no device"), "environment 7 holds no device");
+    // A lease that may not be extended asks for no GPU.
+    assert.equal(refused("dev.genv.Error.DeviceUnavailable", {count: 0}, state([device(0, HELD)]), "a request waits for GPU 0"), "a request waits for GPU 0");
     assert.equal(refusalOf("text", {count: 0, model: "", share: false}, state([])).sentence, "text");
 });
