@@ -40,9 +40,10 @@ bool wantsDeviceOfSlurms(const AttachRequest& request, const DeviceTable& device
 } // namespace
 
 Queue::Queue(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const EventHub& events,
-             Log& log, LimitsOf limitsOf, TimesOf times, Ordering ordering)
+             Log& log, LimitsOf limitsOf, TimesOf times, Ordering ordering, StartHistory* history)
     : ledger_(ledger), clock_(clock), scheduler_(scheduler), events_(events), log_(log),
-      limitsOf_(std::move(limitsOf)), times_(std::move(times)), ordering_(std::move(ordering)) {}
+      limitsOf_(std::move(limitsOf)), times_(std::move(times)), ordering_(std::move(ordering)),
+      history_(history) {}
 
 void Queue::expectClients() {
     for (const auto& [ticket, environment] : ledger_.waits())
@@ -332,6 +333,7 @@ void Queue::serve() {
             break;
         }
     }
+    noteExpectedStarts();
     serveAgainLater();
 }
 
@@ -430,6 +432,7 @@ void Queue::grant(Ticket ticket, Placement placement, const std::vector<Ticket>&
     }
     const Waiter waiter = std::move(waiters_.extract(ticket).mapped());
     granted.lasted = waiter.lasted;
+    compareWithExpected(ticket);
     events_.emit(granted);
     waiter.answer(std::nullopt);
 }

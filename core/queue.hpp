@@ -27,6 +27,7 @@
 #include "core/ports/log.hpp"
 #include "core/ports/scheduler.hpp"
 #include "core/quota_hold.hpp"
+#include "core/start_history.hpp"
 #include "core/user_use.hpp"
 
 #include <chrono>
@@ -75,9 +76,10 @@ class Queue {
     using TimesOf = std::function<WaitingTimes()>;
 
     /// All referenced objects must outlive this one, which must outlive the last iteration of the
-    /// loop.
+    /// loop. `history`: without it, no start is expected.
     Queue(Ledger& ledger, const Clock& clock, Scheduler& scheduler, const EventHub& events,
-          Log& log, LimitsOf limitsOf, TimesOf times, Ordering ordering = {});
+          Log& log, LimitsOf limitsOf, TimesOf times, Ordering ordering = {},
+          StartHistory* history = nullptr);
 
     /// Call this after the state was restored. The restored requests start to wait for their
     /// clients.
@@ -122,6 +124,9 @@ class Queue {
         Ticket ticket = 0;
         WaitsFor waitsFor = WaitsFor::Devices;
         std::optional<QuotaHold> hold; ///< set if it waits for its quota
+        Standing standing = {};
+        /// Unset if it is not known, or such expectations rarely came true.
+        std::optional<BootTime> expectedStart = {};
     };
     /// Returns what each request waits for, in the order of the queue.
     [[nodiscard]] std::vector<WaitState> states() const;
@@ -182,6 +187,12 @@ class Queue {
         Error refusal;
     };
 
+    /// When a request was expected to start, and when that was noted.
+    struct NotedStart {
+        BootTime noted;
+        std::optional<BootTime> start; ///< unset: it was not known
+    };
+
     /// The kept devices of each parent's children; null: the machine's.
     using KeptByParent = std::map<const Environment*, KeptDevices>;
 
@@ -195,6 +206,9 @@ class Queue {
     [[nodiscard]] std::optional<Limits> limitsOn(Ticket ticket) const;
     [[nodiscard]] QuotaUse useBefore(Ticket ticket, const KeptDevices& kept) const;
     [[nodiscard]] std::optional<QuotaHold> heldBy(Ticket ticket, const KeptDevices& kept) const;
+    void addExpectedStarts(std::vector<WaitState>& states) const;
+    void noteExpectedStarts();
+    void compareWithExpected(Ticket ticket);
     [[nodiscard]] WaitState stateOf(Ticket ticket, const KeptDevices& kept) const;
     [[nodiscard]] Placement placeWaiting(Ticket ticket, const KeptDevices& kept) const;
     void keep(Ticket ticket, KeptDevices& kept) const;
@@ -205,6 +219,7 @@ class Queue {
     [[nodiscard]] OrderRules rules() const;
     [[nodiscard]] UserShare shareOf(Ticket ticket, const Environment& environment) const;
     [[nodiscard]] std::vector<QueuePlace> places() const;
+    [[nodiscard]] Standing standingOf(const QueuePlace& place) const;
     void serve();
     void noteFirsts(const std::vector<QueuePlace>& places);
     [[nodiscard]] bool hasFreeDevice() const;
@@ -229,8 +244,10 @@ class Queue {
     const LimitsOf limitsOf_;
     const TimesOf times_;
     const Ordering ordering_;
+    StartHistory* const history_;
     OpenPlans openPlans_;
     std::map<Ticket, Waiter> waiters_;
+    std::map<Ticket, NotedStart> notedStarts_; ///< of requests that no quota holds back
     std::set<Ticket> abandoned_;
     std::vector<Dismissed> dismissed_;
     std::unique_ptr<Scheduled> timeout_;

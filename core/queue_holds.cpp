@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the requests in the queue wait for, and those that are held back for a quota.
+// The queue's requests that are held back for a quota.
 #include "core/queue.hpp"
 #include "core/text.hpp"
 
@@ -42,34 +42,6 @@ std::optional<QuotaHold> Queue::heldBy(Ticket ticket) const {
             keep(other, kept);
     }
     return heldBy(ticket, kept);
-}
-
-Queue::WaitState Queue::stateOf(Ticket ticket, const KeptDevices& kept) const {
-    if (auto hold = heldBy(ticket, kept))
-        return {ticket, WaitsFor::Quota, std::move(hold)};
-    const Environment& environment = ledger_.get(ledger_.waits().at(ticket));
-    const Wait& wait = ledger_.wait(ticket);
-    try {
-        static_cast<void>(
-            core::place(wait.request, kept.devices(), requesterOf(environment, wait)));
-        return {ticket, WaitsFor::Earlier, std::nullopt};
-    } catch (const Error&) {
-        return {ticket, WaitsFor::Devices, std::nullopt};
-    }
-}
-
-std::vector<Queue::WaitState> Queue::states() const {
-    KeptByParent all;
-    std::vector<WaitState> states;
-    for (const Ticket ticket : order()) {
-        const Environment* parent = parentOf(ledger_.get(ledger_.waits().at(ticket)));
-        KeptDevices& kept =
-            all.try_emplace(parent, ledger_, clock_.bootNow(), times_().keepFor, parent)
-                .first->second;
-        states.push_back(stateOf(ticket, kept));
-        keep(ticket, kept);
-    }
-    return states;
 }
 
 // Selects the devices of a waiting request. One that may be held for a quota gets only devices that

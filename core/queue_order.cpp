@@ -47,12 +47,15 @@ std::vector<Queue::Ticket> Queue::order() const {
 
 Standing Queue::standing(Ticket ticket) const {
     const std::vector<QueuePlace> places = this->places();
-    const auto place = std::ranges::find_if(
-        places, [&](const QueuePlace& other) { return other.request.ticket == ticket; });
-    const QueuedRequest& request = place->request;
-    return {shareOf(ticket, ledger_.get(ledger_.waits().at(ticket))), request.priority,
-            request.overtakings, place->isFirst ? request.firstSince : std::nullopt,
-            place->canBeOvertaken};
+    return standingOf(*std::ranges::find_if(
+        places, [&](const QueuePlace& other) { return other.request.ticket == ticket; }));
+}
+
+Standing Queue::standingOf(const QueuePlace& place) const {
+    const QueuedRequest& request = place.request;
+    return {shareOf(request.ticket, ledger_.get(ledger_.waits().at(request.ticket))),
+            request.priority, request.overtakings,
+            place.isFirst ? request.firstSince : std::nullopt, place.canBeOvertaken};
 }
 
 // Records since when each first request is first, which bounds how long it can be overtaken.

@@ -2,6 +2,7 @@
 #include "core/use_record.hpp"
 
 #include "core/state_schema.hpp"
+#include "core/text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,7 @@ using nlohmann::json;
 // Three hundred thousand years in microseconds: no clock gets there, and sums do not overflow.
 constexpr std::int64_t largestTime = std::numeric_limits<std::int64_t>::max() / 4;
 constexpr std::size_t maxBootLength = 64;
+constexpr std::uint64_t largestLength = std::uint64_t{1} << 32U; // more than a century
 
 const json& field(const json& object, const char* name) {
     const auto found = object.find(name);
@@ -48,9 +50,59 @@ UseRow decodeRow(const json& value) {
     return {uid.get<Uid>(), use.get<double>(), BootTime{timeIn(value, "as_of")}};
 }
 
+LengthRow decodeLengths(const json& value) {
+    if (!value.is_object())
+        throw StateError("the lengths of a user are not an object");
+    const json& uid = field(value, "uid");
+    const json& name = field(value, "name");
+    const json& seconds = field(value, "seconds");
+    if (!uid.is_number_unsigned() || uid.get<std::uint64_t>() > std::numeric_limits<Uid>::max())
+        throw StateError("\"uid\" is not a uid");
+    if (!name.is_string() || name.get_ref<const std::string&>().size() > maxNameLength)
+        throw StateError("\"name\" is not a name");
+    if (!seconds.is_array())
+        throw StateError("\"seconds\" is not a list");
+    LengthRow row{uid.get<Uid>(), name.get<std::string>(), {}};
+    for (const json& length : seconds) {
+        if (!length.is_number_unsigned() || length.get<std::uint64_t>() > largestLength)
+            throw StateError("\"seconds\" has an impossible length");
+        row.lengths.emplace_back(length.get<std::int64_t>());
+    }
+    return row;
+}
+
+void decodeHistory(const json& document, UseRecord& record) {
+    if (const auto lengths = document.find("lengths"); lengths != document.end()) {
+        if (!lengths->is_array())
+            throw StateError("\"lengths\" is not a list");
+        for (const json& row : *lengths)
+            record.lengths.push_back(decodeLengths(row));
+    }
+    if (const auto guesses = document.find("guesses"); guesses != document.end()) {
+        if (!guesses->is_array())
+            throw StateError("\"guesses\" is not a list");
+        for (const json& guess : *guesses) {
+            if (!guess.is_boolean())
+                throw StateError("\"guesses\" has something else than yes and no");
+            record.guesses.push_back(guess.get<bool>());
+        }
+    }
+}
+
+json encodeLengths(const std::vector<LengthRow>& lengths) {
+    json rows = json::array();
+    for (const LengthRow& row : lengths) {
+        json seconds = json::array();
+        for (const std::chrono::seconds length : row.lengths)
+            seconds.push_back(static_cast<std::uint64_t>(length.count()));
+        rows.push_back({{"uid", row.uid}, {"name", row.name}, {"seconds", std::move(seconds)}});
+    }
+    return rows;
+}
+
 UseRecord decodeRecord(const json& document) {
     if (!document.is_object())
-        throw StateError("not an object");
+        throw StateError("the document is not an object");
     if (field(document, "version") != useVersion)
         throw StateError("it is from another version of genvd");
     UseRecord record;
@@ -65,6 +117,7 @@ UseRecord decodeRecord(const json& document) {
         throw StateError("\"users\" is not a list");
     for (const json& row : rows)
         record.rows.push_back(decodeRow(row));
+    decodeHistory(document, record);
     return record;
 }
 
@@ -76,11 +129,15 @@ std::string encodeUse(const UseRecord& record) {
         rows.push_back({{"uid", row.uid},
                         {"gpu_seconds", row.gpuSeconds},
                         {"as_of", row.asOf.time_since_epoch().count()}});
-    const json document{{"version", useVersion},
-                        {"boot", record.boot},
-                        {"boot_time", record.bootTime.time_since_epoch().count()},
-                        {"wall_time", record.wallTime.time_since_epoch().count()},
-                        {"users", std::move(rows)}};
+    json document{{"version", useVersion},
+                  {"boot", record.boot},
+                  {"boot_time", record.bootTime.time_since_epoch().count()},
+                  {"wall_time", record.wallTime.time_since_epoch().count()},
+                  {"users", std::move(rows)}};
+    if (!record.lengths.empty())
+        document["lengths"] = encodeLengths(record.lengths);
+    if (!record.guesses.empty())
+        document["guesses"] = record.guesses;
     return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

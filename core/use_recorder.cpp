@@ -6,14 +6,16 @@
 namespace genv::core {
 
 UseRecorder::UseRecorder(UserUse& use, UseStore& store, const Clock& clock, Scheduler& scheduler,
-                         std::function<bool()> isOrdering)
+                         std::function<bool()> isOrdering, StartHistory* history)
     : use_(use), store_(store), clock_(clock), scheduler_(scheduler),
-      isOrdering_(std::move(isOrdering)) {}
+      isOrdering_(std::move(isOrdering)), history_(history) {}
 
 void UseRecorder::restore() {
     const UseRecords records = store_.read();
     if (records.lasting)
         use_.restore(*records.lasting, store_.boot());
+    if (records.lasting && history_ != nullptr)
+        history_->restore(*records.lasting);
     if (!records.recent)
         return;
     use_.restore(*records.recent, store_.boot());
@@ -43,11 +45,18 @@ void UseRecorder::settingsChanged() {
 
 void UseRecorder::stop() {
     timer_.reset();
-    store_.writeNow(record(use_.all(clock_.bootNow())));
+    store_.writeNow(lastingRecord());
 }
 
 UseRecord UseRecorder::record(std::vector<UseRow> rows) const {
     return {store_.boot(), clock_.bootNow(), clock_.wallNow(), std::move(rows)};
+}
+
+UseRecord UseRecorder::lastingRecord() const {
+    UseRecord lasting = record(use_.all(clock_.bootNow()));
+    if (history_ != nullptr)
+        history_->addTo(lasting);
+    return lasting;
 }
 
 void UseRecorder::writeRecent() {
@@ -65,7 +74,7 @@ void UseRecorder::writeLater() {
 void UseRecorder::write() {
     timer_.reset();
     writing_.merge(std::exchange(recent_, {}));
-    store_.write(record(use_.all(clock_.bootNow())), [this](bool isWritten) {
+    store_.write(lastingRecord(), [this](bool isWritten) {
         if (isWritten)
             writing_.clear();
         if (!isWritten || use_.isGrowing())

@@ -11,6 +11,7 @@
 #include "core/ports/clock.hpp"
 #include "core/ports/scheduler.hpp"
 #include "core/ports/use_store.hpp"
+#include "core/start_history.hpp"
 #include "core/user_use.hpp"
 
 #include <chrono>
@@ -26,8 +27,9 @@ class UseRecorder {
 
     /// `isOrdering` returns whether the order of the queue depends on the use. All arguments must
     /// outlive this object.
+    /// `history`, if any, is recorded with the use.
     UseRecorder(UserUse& use, UseStore& store, const Clock& clock, Scheduler& scheduler,
-                std::function<bool()> isOrdering);
+                std::function<bool()> isOrdering, StartHistory* history = nullptr);
 
     /// Reads the records. Call this before the ledger is restored.
     void restore();
@@ -39,6 +41,7 @@ class UseRecorder {
 
   private:
     [[nodiscard]] UseRecord record(std::vector<UseRow> rows) const;
+    [[nodiscard]] UseRecord lastingRecord() const;
     void writeRecent();
     void writeLater();
     void write();
@@ -48,6 +51,7 @@ class UseRecorder {
     const Clock& clock_;
     Scheduler& scheduler_;
     const std::function<bool()> isOrdering_;
+    StartHistory* const history_;
     std::set<Uid> recent_;  ///< users whose holdings ended since the last record
     std::set<Uid> writing_; ///< those that are being recorded
     std::unique_ptr<Scheduled> timer_;

@@ -164,7 +164,8 @@ QueueRows ManagerObject::ListQueue() {
 
 std::vector<VariantMap> ManagerObject::DescribeQueue() {
     return answer<managerInterface, "DescribeQueue">(context_.calls, getObject(), [this] {
-        return queueDescriptions(context_.sharing.queue, context_.sharing.ledger);
+        return queueDescriptions(context_.sharing.queue, context_.sharing.ledger,
+                                 context_.runtime.clock, context_.settings.current().order);
     });
 }
 

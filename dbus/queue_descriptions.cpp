@@ -32,6 +32,11 @@ VariantMap describe(const core::Queue::WaitState& state, const core::Ledger& led
                    {"since", sdbus::Variant{core::toMicroseconds(wait.since)}},
                    {"position", sdbus::Variant{position}},
                    {"waits-for", sdbus::Variant{toString(state.waitsFor)}}};
+    const core::Standing& standing = state.standing;
+    row.emplace("use", sdbus::Variant{standing.share.use});
+    row.emplace("weight", sdbus::Variant{standing.share.weight});
+    row.emplace("priority", sdbus::Variant{standing.priority});
+    row.emplace("overtakings", sdbus::Variant{standing.overtakings});
     if (environment.parent)
         row.emplace("parent", sdbus::Variant{*environment.parent});
     if (state.hold) {
@@ -44,10 +49,20 @@ VariantMap describe(const core::Queue::WaitState& state, const core::Ledger& led
 
 } // namespace
 
-std::vector<VariantMap> queueDescriptions(const core::Queue& queue, const core::Ledger& ledger) {
+std::vector<VariantMap> queueDescriptions(const core::Queue& queue, const core::Ledger& ledger,
+                                          const core::Clock& clock, core::QueueOrder order) {
     std::vector<VariantMap> rows;
-    for (const core::Queue::WaitState& state : queue.states())
+    const auto add = [&](const char* name, const std::optional<core::BootTime>& moment) {
+        if (moment)
+            rows.back().emplace(name, sdbus::Variant{core::toMicroseconds(
+                                          clock.wallNow() + (*moment - clock.bootNow()))});
+    };
+    for (const core::Queue::WaitState& state : queue.states()) {
         rows.push_back(describe(state, ledger, static_cast<std::uint32_t>(rows.size() + 1)));
+        rows.back().emplace("order", sdbus::Variant{core::toString(order)});
+        add("first-since", state.standing.firstSince);
+        add("expected-start", state.expectedStart);
+    }
     return rows;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/ledger.hpp"
+#include "core/ports/clock.hpp"
 #include "core/queue.hpp"
 #include "dbus/options.hpp"
 
@@ -10,6 +11,8 @@
 
 namespace genv::dbus {
 
-std::vector<VariantMap> queueDescriptions(const core::Queue& queue, const core::Ledger& ledger);
+/// `order`: the order in force.
+std::vector<VariantMap> queueDescriptions(const core::Queue& queue, const core::Ledger& ledger,
+                                          const core::Clock& clock, core::QueueOrder order);
 
 } // namespace genv::dbus

@@ -15,8 +15,10 @@ Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
                 [&settings] { return settings.linger; }),
       occupancy(ledger, machine.observer, loop), lockPipes(log),
       useFiles(state, runtime, log, &GlibLoop::post), use(ledger, machine.clock, settings.halfLife),
-      useRecorder(use, useFiles, machine.clock, loop,
-                  [&settings] { return settings.order == core::QueueOrder::Fair; }),
+      startHistory(machine.clock),
+      useRecorder(
+          use, useFiles, machine.clock, loop,
+          [&settings] { return settings.order == core::QueueOrder::Fair; }, &startHistory),
       queue(
           ledger, machine.clock, loop, events, log,
           [&settings, &users = machine.users](const core::UserInfo& user) {
@@ -31,7 +33,8 @@ Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
            [&settings, &users = machine.users](const core::UserInfo& user) {
                return settings.limits.weightOf(users.newest(user));
            },
-           &use}),
+           &use},
+          &startHistory),
       locks(ledger, lockPipes, loop, log), leases(ledger, machine.clock, loop, events),
       kernelRestarts(ledger, machine.processes, machine.kernels, machine.clock, loop),
       idleness(events), memoryWatch(events),
@@ -48,6 +51,7 @@ core::RecoveryReport Sharing::recover() {
     useRecorder.restore();
     events.subscribe([this](const core::Event& event) {
         use.onEvent(event);
+        startHistory.onEvent(event);
         useRecorder.onEvent(event);
     });
     isolation.check();

@@ -18,6 +18,7 @@
 #include "core/recovery.hpp"
 #include "core/refusal_watch.hpp"
 #include "core/settings.hpp"
+#include "core/start_history.hpp"
 #include "core/use_recorder.hpp"
 #include "core/user_use.hpp"
 #include "service/lock_pipes.hpp"
@@ -58,6 +59,7 @@ struct Sharing {
     LockPipes lockPipes;
     UseFiles useFiles;
     core::UserUse use;
+    core::StartHistory startHistory;
     core::UseRecorder useRecorder;
     core::Queue queue;
     core::Locks locks;

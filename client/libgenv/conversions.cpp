@@ -337,6 +337,17 @@ QueueDescription toQueueDescription(const Dictionary& row) {
     description.user = property<std::string>(row, "user");
     description.parent = detail<std::string>(row, "parent");
     description.waitsFor = property<std::string>(row, "waits-for");
+    const auto timeOf = [&row](const char* name) -> std::optional<Time> {
+        const auto time = detail<std::uint64_t>(row, name);
+        return time ? std::optional(toTime(*time)) : std::nullopt;
+    };
+    description.expectedStart = timeOf("expected-start");
+    description.order = property<std::string>(row, "order");
+    description.useGpuSeconds = property<double>(row, "use");
+    description.weight = property<std::uint32_t>(row, "weight");
+    description.priority = property<std::int32_t>(row, "priority");
+    description.overtakings = property<std::uint32_t>(row, "overtakings");
+    description.firstSince = timeOf("first-since");
     if (auto limit = detail<std::string>(row, "limit"))
         description.hold = {std::move(*limit), property<std::uint64_t>(row, "used"),
                             property<std::uint64_t>(row, "allowed")};

@@ -27,7 +27,7 @@ struct ServiceState {
     std::map<std::uint32_t, std::uint64_t> refusedOpens; ///< by device, if the service counts them
     IsolationState isolation;
     std::vector<ComputeProcess> processes;
-    std::vector<QueueEntry> queue;
+    std::vector<QueueDescription> queue;
 };
 
 /// The software on a machine.

@@ -249,11 +249,20 @@ void Collector::users() const {
 
 void Collector::queue() const {
     double maxWait = 0;
-    for (const QueueEntry& entry : state_.queue)
-        maxWait = std::max(maxWait, secondsSince(entry.since, now_));
+    std::size_t held = 0;
+    for (const QueueDescription& request : state_.queue) {
+        if (request.hold)
+            ++held;
+        else
+            maxWait = std::max(maxWait, secondsSince(request.entry.since, now_));
+    }
     Metric(all_, "genv_queue_length", "Requests that wait for devices")
-        .add({}, sizeOf(state_.queue));
-    Metric(all_, "genv_queue_waiting_seconds", "Time that the oldest waiting request has waited")
+        .add({}, static_cast<double>(state_.queue.size() - held));
+    Metric(all_, "genv_queue_held_requests",
+           "Requests that wait until their user has given back enough to be within a limit")
+        .add({}, static_cast<double>(held));
+    Metric(all_, "genv_queue_waiting_seconds",
+           "Time that the oldest request that waits for devices has waited")
         .add({}, maxWait);
 }
 

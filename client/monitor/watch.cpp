@@ -102,7 +102,7 @@ ServiceState Watch::ask(Client& client) {
     state.refusedOpens = std::move(seen.refusedOpens);
     state.conditions = client.deviceConditions();
     state.isolation = client.isolation();
-    state.queue = client.queue();
+    state.queue = client.describeQueue();
     state.processes = client.processes();
     return state;
 }

@@ -85,7 +85,7 @@ struct Waiter {
     std::uint32_t uid = 0;
     std::string wanted; ///< how many GPUs, on a cluster perhaps "4 shards"
     Time since;
-    std::string reason; ///< on a cluster
+    std::string reason; ///< why it waits, if it is not for devices that others hold
 };
 
 /// An environment of the person at the terminal.
@@ -105,7 +105,7 @@ struct Frame {
     std::size_t environments = 0; ///< how many there are
     std::vector<Gpu> gpus;        ///< by index
     std::vector<Process> processes;
-    std::vector<Waiter> waiters; ///< first come first
+    std::vector<Waiter> waiters; ///< in the order of the queue
     std::vector<OwnEnvironment> own;
     /// What keeps the rest from being current, as a sentence; empty: nothing.
     std::string trouble;

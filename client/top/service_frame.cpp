@@ -90,17 +90,25 @@ Process processOf(const ProcessDescription& description) {
     return process;
 }
 
-Waiter waiterOf(const QueueEntry& entry, std::size_t place, const ById& environments) {
+// Returns the quota that a request waits for, or when it is expected to start.
+std::string reasonOf(const QueueDescription& request, Time now) {
+    if (request.hold)
+        return fmt::format("quota ({})", request.hold->limit);
+    return request.expectedStart ? "about " + momentOf(*request.expectedStart, now) : "";
+}
+
+Waiter waiterOf(const QueueDescription& request, Time now, const ById& environments) {
+    const QueueEntry& entry = request.entry;
     Waiter waiter;
     waiter.ticket = entry.ticket;
-    waiter.place = place;
+    waiter.place = request.position;
+    waiter.reason = reasonOf(request, now);
     waiter.environment = entry.environment;
     waiter.uid = entry.uid;
-    waiter.user = std::to_string(entry.uid);
+    waiter.user = request.user;
     waiter.wanted = fmt::format("{} GPU{}", entry.gpus, entry.gpus == 1 ? "" : "s");
     waiter.since = entry.since;
     if (const auto found = environments.find(entry.environment); found != environments.end()) {
-        waiter.user = found->second.get().environment.user;
         waiter.name = found->second.get().environment.configuration.name;
     }
     return waiter;
@@ -158,8 +166,8 @@ Frame frameOf(const ServiceView& view, const HistoryStore& history, const Observ
     }
     for (const ProcessDescription& description : view.processes)
         frame.processes.push_back(processOf(description));
-    for (const QueueEntry& entry : view.queue)
-        frame.waiters.push_back(waiterOf(entry, frame.waiters.size() + 1, environments));
+    for (const QueueDescription& request : view.queue)
+        frame.waiters.push_back(waiterOf(request, now, environments));
     frame.own = ownEnvironments(view.machine, observer);
     frame.trouble = troubleOf(frame);
     if (frame.trouble.empty() && !view.processTrouble.empty())

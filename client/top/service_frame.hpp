@@ -17,7 +17,7 @@ namespace genv::top {
 struct ServiceView {
     Machine machine;
     std::map<std::uint32_t, DeviceCondition> conditions; ///< of its devices, by index
-    std::vector<QueueEntry> queue;
+    std::vector<QueueDescription> queue;
     std::vector<ProcessDescription> processes;
     std::string processTrouble; ///< why the processes are those of before; empty: they are not
 };

@@ -30,7 +30,7 @@ void ServiceReader::readMachine() {
 }
 
 void ServiceReader::readQueue() {
-    view_.queue = link_.client().queue();
+    view_.queue = link_.client().describeQueue();
 }
 
 void ServiceReader::readHistory() {

@@ -4,16 +4,26 @@
 #include "core/duration.hpp"
 #include "core/text.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <wchar.h>
 
 #include <algorithm>
+#include <ctime>
 
 namespace genv::top {
 
 namespace {
 
 constexpr char32_t lastAscii = 0x7e;
+
+std::tm localTime(Time time) {
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(
+        std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
+    std::tm local{};
+    localtime_r(&seconds, &local);
+    return local;
+}
 
 // The cells of the character at the start, which is removed. A byte that is no text takes one.
 std::size_t takeCells(std::string_view& text, Charset charset) {
@@ -176,6 +186,13 @@ std::string usedOf(std::optional<std::uint64_t> used, std::uint64_t total) {
 std::string spanBetween(Time from, Time to) {
     const auto span = std::chrono::ceil<std::chrono::seconds>(to - from);
     return core::formatDuration(std::max(span, std::chrono::seconds{0}));
+}
+
+std::string momentOf(Time when, Time now) {
+    const std::tm then = localTime(when);
+    const std::tm today = localTime(now);
+    const bool isToday = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
+    return isToday ? fmt::format("{:%H:%M}", then) : fmt::format("{:%d/%m %H:%M}", then);
 }
 
 } // namespace genv::top

@@ -40,5 +40,7 @@ std::string shortAmount(std::uint64_t bytes);
 std::string usedOf(std::optional<std::uint64_t> used, std::uint64_t total);
 /// How long it is from one moment to another: "1h 5min"; "0s" where it is over.
 std::string spanBetween(Time from, Time to);
+/// Formats a time as "14:30" if it is today, otherwise as "27/11 14:30".
+std::string momentOf(Time when, Time now);
 
 } // namespace genv::top

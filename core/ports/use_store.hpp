@@ -6,6 +6,7 @@
 #include "core/process.hpp"
 #include "core/time.hpp"
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,12 +23,24 @@ struct UseRow {
     friend bool operator==(const UseRow&, const UseRow&) = default;
 };
 
+/// How long the last environments of a user with a name lasted, oldest first.
+struct LengthRow {
+    Uid uid = 0;
+    std::string name; ///< empty: those without a name
+    std::vector<std::chrono::seconds> lengths;
+
+    friend bool operator==(const LengthRow&, const LengthRow&) = default;
+};
+
 /// The use of users, and when it was recorded. Boot times are those of the boot with this id.
 struct UseRecord {
     std::string boot;
     BootTime bootTime;
     WallTime wallTime;
     std::vector<UseRow> rows;
+    // In the lasting record only (core/start_history.hpp).
+    std::vector<LengthRow> lengths = {};
+    std::vector<bool> guesses = {}; ///< whether expected starts were right, oldest first
 
     friend bool operator==(const UseRecord&, const UseRecord&) = default;
 };

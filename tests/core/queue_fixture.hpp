@@ -16,6 +16,7 @@ class Queueing : public LedgerTest {
     Queueing() {
         events.subscribe([this](const core::Event& event) {
             use.onEvent(event);
+            history.onEvent(event);
             recorder.onEvent(event);
             queue.onEvent(event);
         });
@@ -102,8 +103,13 @@ class Queueing : public LedgerTest {
     std::map<core::Uid, std::uint32_t> weights; ///< of other users: the default
     FakeUseStore useStore;
     core::UserUse use{ledger, clock, std::chrono::hours{7 * 24}};
-    core::UseRecorder recorder{use, useStore, clock, scheduler,
-                               [this] { return orderRules.order == core::QueueOrder::Fair; }};
+    core::StartHistory history{clock};
+    core::UseRecorder recorder{use,
+                               useStore,
+                               clock,
+                               scheduler,
+                               [this] { return orderRules.order == core::QueueOrder::Fair; },
+                               &history};
     core::Queue queue{ledger,
                       clock,
                       scheduler,
@@ -111,7 +117,8 @@ class Queueing : public LedgerTest {
                       log,
                       [this](const core::UserInfo&) { return limits; },
                       [this] { return times; },
-                      ordering(use)};
+                      ordering(use),
+                      &history};
 };
 
 } // namespace genv::tests

@@ -35,12 +35,23 @@ ServiceView oneGpu() {
     view.machine.environments[0].attached = {{0, moment + std::chrono::hours{1}}};
     view.machine.environments[1].parent = "7";
     view.machine.driverVersion = "550";
-    view.queue = {{3, "7", aliceUid, 2, moment}};
+    view.queue = {{}};
+    view.queue[0].entry = {3, "7", aliceUid, 2, moment};
+    view.queue[0].user = "alice";
     return view;
 }
 
 Observer alice() {
     return {aliceUid, "", client::NamedEnvironment{"7", ""}};
+}
+
+TEST(TopServiceFrame, SaysWhichQuotaARequestWaitsForOrWhenItIsExpectedToStart) {
+    ServiceView view = oneGpu();
+    EXPECT_EQ(frameOf(view, {}, alice(), moment).waiters.at(0).reason, "");
+    view.queue[0].expectedStart = moment;
+    EXPECT_EQ(frameOf(view, {}, alice(), moment).waiters.at(0).reason.substr(0, 6), "about ");
+    view.queue[0].hold = {"MaxDevicesPerUser", 2, 2};
+    EXPECT_EQ(frameOf(view, {}, alice(), moment).waiters.at(0).reason, "quota (MaxDevicesPerUser)");
 }
 
 TEST(TopServiceFrame, JoinsDevicesWithTheirHolders) {

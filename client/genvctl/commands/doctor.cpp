@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <sstream>
 
 namespace genv::ctl {
 
@@ -51,22 +50,6 @@ std::vector<Check> chosenChecks(const std::vector<std::string>& names) {
     return chosen;
 }
 
-// Wraps the words of a text after `first`. A word that is longer than a line gets its own line.
-std::string wrapped(std::string line, const std::string& text, std::size_t width) {
-    std::string result;
-    std::istringstream words(shown(text));
-    bool isEmpty = true;
-    for (std::string word; words >> word; isEmpty = false) {
-        if (!isEmpty && cells(line) + 1 + cells(word) > width) {
-            result += line + '\n';
-            line = std::string(textColumn, ' ') + word;
-        } else {
-            line += (isEmpty ? "" : " ") + word;
-        }
-    }
-    return result + line + '\n';
-}
-
 void examineMachine(Context& context, const DoctorArguments& arguments) {
     const std::vector<Check> checks = chosenChecks(arguments.names);
     const std::vector<Finding> findings = doctor::examine(checks, Places::own());
@@ -83,9 +66,11 @@ void examineMachine(Context& context, const DoctorArguments& arguments) {
                         {"verdict", nameOf(verdict)},
                         {"found", found},
                         {"advice", advice.empty() ? Json(nullptr) : Json(advice)}});
-        text += wrapped(fmt::format("{:<9}{:<16}", nameOf(verdict), checks[i].name), found, width);
+        const std::string indent(textColumn, ' ');
+        text += wrapped(fmt::format("{:<9}{:<16}", nameOf(verdict), checks[i].name), found, indent,
+                        width);
         if (!advice.empty())
-            text += wrapped(std::string(textColumn, ' '), advice, width);
+            text += wrapped(indent, advice, indent, width);
     }
     if (!context.printJson(json))
         print(text);

@@ -13,6 +13,8 @@
 #include <array>
 #include <charconv>
 #include <ctime>
+#include <sstream>
+#include <utility>
 
 namespace genv::ctl {
 
@@ -91,6 +93,23 @@ std::string shortTimestamp(Time time, Time now) {
 std::size_t cells(std::string_view text) {
     // fmt pads by cells, and a text never has more cells than bytes.
     return text.size() - (fmt::formatted_size("{:<{}}", text, text.size()) - text.size());
+}
+
+std::string wrapped(std::string first, std::string_view text, std::string_view indent,
+                    std::size_t width) {
+    std::string result;
+    std::string line = std::move(first);
+    std::istringstream words(shown(text));
+    bool isEmpty = true;
+    for (std::string word; words >> word; isEmpty = false) {
+        if (!isEmpty && cells(line) + 1 + cells(word) > width) {
+            result += line + '\n';
+            line = fmt::format("{}{}", indent, word);
+        } else {
+            line += (isEmpty ? "" : " ") + word;
+        }
+    }
+    return result + line + '\n';
 }
 
 std::string shortened(std::string_view text, std::size_t width) {

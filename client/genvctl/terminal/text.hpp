@@ -37,6 +37,11 @@ std::size_t cells(std::string_view text);
 /// Returns the text, or its beginning with an ellipsis if it needs more cells than `width`.
 std::string shortened(std::string_view text, std::size_t width);
 
+/// Wraps the words of a foreign text after `first`, with an indent for further lines. A word that
+/// is longer than a line gets its own line. The result ends with a newline.
+std::string wrapped(std::string first, std::string_view text, std::string_view indent,
+                    std::size_t width);
+
 /// Formats a time in the machine's time zone as `%d/%m/%Y %H:%M:%S`.
 std::string timestamp(Time time);
 

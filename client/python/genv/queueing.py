@@ -40,6 +40,8 @@ class Wait:
     waits_for: str
     #: Set if it waits for the user's quota.
     hold: Optional[QuotaHold]
+    #: The local time at which it is expected to start, if that is known.
+    expected_start: Optional[datetime]
 
 
 def queue() -> List[Wait]:
@@ -60,10 +62,15 @@ def _values(row: Dict[str, Any], signatures: Dict[str, str]) -> List[Any]:
     return [row[name][1] for name in signatures]
 
 
+def _time(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / 1e6)
+
+
 def _wait(row: Dict[str, Any]) -> Wait:
     ticket, eid, uid, gpus, since, waits_for = _values(row, _SIGNATURES)
     hold = QuotaHold(*_values(row, _HOLD_SIGNATURES)) if "limit" in row else None
-    return Wait(ticket, eid, uid, gpus, datetime.fromtimestamp(since / 1e6), waits_for, hold)
+    start = _time(*_values(row, {"expected-start": "t"})) if "expected-start" in row else None
+    return Wait(ticket, eid, uid, gpus, _time(since), waits_for, hold, start)
 
 
 def cancel_wait(ticket: int) -> None:

@@ -140,6 +140,13 @@ struct QueueDescription {
     std::optional<std::string> parent; ///< the environment whose devices it waits for, if nested
     std::string waitsFor;              ///< "devices", "earlier-requests" or "quota"
     std::optional<Hold> hold;          ///< set if it waits for its quota
+    std::optional<Time> expectedStart; ///< unset if it is not known
+    std::string order;                 ///< the order in force: "fifo" or "fair"
+    double useGpuSeconds = 0;          ///< what its user has used, decayed
+    std::uint32_t weight = 0;          ///< of its user
+    std::int32_t priority = 0;         ///< among the requests of its user
+    std::uint32_t overtakings = 0;     ///< how often others were served first while it was next
+    std::optional<Time> firstSince;    ///< set while it is the next request of its user
 };
 
 /// What a user has used so far, which decides the order of the queue if the administrator wants it

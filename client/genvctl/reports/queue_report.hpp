@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The report of "queue --why": the standing of each waiting request, and what it waits for.
+#pragma once
+
+#include "client/genvctl/terminal/json.hpp"
+#include "genv/types.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace genv::ctl {
+
+/// Returns a paragraph for each request, with lines of at most `width` cells.
+std::string queueReport(const std::vector<QueueDescription>& queue, Time now, std::size_t width);
+
+/// Returns the same facts about a request as JSON.
+Json standingJson(const QueueDescription& request);
+
+} // namespace genv::ctl
