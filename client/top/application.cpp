@@ -21,7 +21,7 @@ namespace genv::top {
 
 namespace {
 
-// So long a call may take that is under way when the program is to end.
+// How long to wait for a running call when the program ends.
 constexpr std::chrono::milliseconds endDeadline{200};
 
 class Application {
@@ -95,7 +95,7 @@ class Application {
         }
     }
 
-    // As any program does on Ctrl-Z, with the terminal as the shell knows it.
+    // Stops as any program does on Ctrl-Z, after it has restored the terminal.
     void stopForShell() {
         if (!isLent_)
             screen_->suspend();
@@ -145,7 +145,7 @@ class Application {
         }
     }
 
-    // A wait keeps its worker until it is over, and no other request is to wait for that.
+    // A waiting request occupies its worker, so it gets one of its own.
     void submit(Request request) {
         choice_.isBadNews = false;
         if (!std::holds_alternative<WaitRequest>(request)) {
@@ -158,7 +158,7 @@ class Application {
         }
     }
 
-    // The terminal first: whatever hangs, the person has it back.
+    // Restores the terminal first, so that the user has it even if a call hangs.
     void end() {
         screen_.reset();
         mailbox_.take(); // a worker that wants the terminal does not get it

@@ -15,11 +15,11 @@ struct Surroundings {
     Charset charset = Charset::Unicode;
 };
 
-/// Signals are blocked and told by this descriptor, before there are threads. Throws
+/// Blocks signals and returns a descriptor that reports them. Must precede all threads. Throws
 /// std::system_error.
 int blockSignals();
 
-/// Runs until the person quits or a signal ends it.
+/// Runs until the user quits or a signal ends it.
 void runApplication(std::unique_ptr<Screen> screen, int signals, const Options& options,
                     const Surroundings& surroundings);
 

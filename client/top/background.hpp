@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A thread that is told to stop by a descriptor. A call to a service that hangs cannot be
-// interrupted, so whoever ends the program asks whether the thread has ended before it joins it.
+// A thread that stops when a descriptor is readable. A call to a hanging service cannot be
+// interrupted, so the program checks whether the thread has ended before it joins it.
 #pragma once
 
 #include "client/descriptor.hpp"
@@ -19,11 +19,11 @@ class Background {
     explicit Background(std::function<void(int stop)> work);
     Background(const Background&) = delete;
     Background& operator=(const Background&) = delete;
-    /// Stops it and waits for its end.
+    /// Stops the thread and waits for its end.
     ~Background();
 
     void stop();
-    /// Whether it has ended, or does within this time.
+    /// Returns whether the thread ends within this time.
     [[nodiscard]] bool endsWithin(std::chrono::milliseconds time) const;
 
   private:

@@ -29,7 +29,7 @@ Style ofGraph(Style style) {
     return style;
 }
 
-// The mean of the known steps.
+// Returns the mean of the known steps.
 std::uint8_t meanOf(const std::uint8_t* begin, const std::uint8_t* end) {
     unsigned sum = 0;
     unsigned count = 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the person at the terminal has chosen: which rows, in which order, what is asked and what
-// was said.
+// The state of the user interface: the shown rows, their order, the open question and the message.
 #pragma once
 
 #include "client/top/requests.hpp"
@@ -14,7 +13,7 @@
 
 namespace genv::top {
 
-/// A row by what it is about, so that it stays selected wherever it moves.
+/// Identifies a row by its subject, so that it stays selected when it moves.
 struct Item {
     enum class Kind { Gpu, Process, Waiter };
     Kind kind = Kind::Gpu;

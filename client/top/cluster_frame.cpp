@@ -17,7 +17,7 @@ namespace {
 
 using namespace ctl::cluster;
 
-// The GPUs by their nodes and indices there.
+// Returns the GPUs by node and index.
 using Places = std::map<std::pair<std::string, std::uint32_t>, std::size_t>;
 
 void addNode(Frame& frame, Places& places, const ClusterNode& node) {

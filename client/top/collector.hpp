@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where frames come from: a thread with a connection of its own. It takes the service's signals at
-// once and reads everything every few seconds, so a service or a driver that hangs delays frames
-// and nothing else.
+// Makes the frames, in a thread with its own connection. It receives the service's signals at once
+// and reads everything every few seconds, so a hanging service or driver delays only frames.
 #pragma once
 
 #include "client/top/background.hpp"
@@ -16,23 +15,23 @@ namespace genv::top {
 
 inline constexpr std::chrono::seconds sampleInterval{2};
 inline constexpr std::chrono::seconds clusterInterval{10};
-/// The time between two questions to a driver that does not answer: each delays frames.
+/// The time between two calls to a driver that does not answer, since each call delays frames.
 inline constexpr std::chrono::seconds processRetryInterval{15};
 
-/// Reads what one machine's service says.
+/// Reads the state of one machine's service.
 class ServiceReader {
   public:
-    /// Where the person is: `link` outlives this.
+    /// `link` must outlive this object.
     explicit ServiceReader(ServiceLink& link, std::optional<remote::Host> host);
 
     /// Reads devices and environments, which needs no driver. Throws Error.
     void readMachine();
     /// Reads the queue, which changes only with a signal. Throws Error.
     void readQueue();
-    /// Reads what the service remembers of the last hour. Throws Error.
+    /// Reads the service's samples of the last hour. Throws Error.
     void readHistory();
-    /// Reads the processes, which has the driver asked unless it was a second ago. If it does not
-    /// answer, the frame says so, and for a while it is not asked again. Throws Error.
+    /// Reads the processes; the service asks the driver at most once a second. If the driver does
+    /// not answer, the frame says so, and the next calls leave it out for a while. Throws Error.
     void readProcesses();
 
     [[nodiscard]] Frame frame() const;
@@ -48,13 +47,13 @@ class ServiceReader {
     Clock::time_point processesDue_; ///< not before
 };
 
-/// A frame with nothing but a sentence.
+/// Returns a frame that contains only a sentence.
 Frame troubleFrame(const ctl::Failure& failure, const std::optional<remote::Host>& host);
 
-/// Watches a service until `stop` is readable: every frame is posted.
+/// Watches a service and posts its frames until `stop` is readable.
 void watchService(Mailbox& mailbox, const std::optional<remote::Host>& host, int stop);
 
-/// The nodes and jobs of a Slurm cluster as a frame. Throws Failure.
+/// Returns the nodes and jobs of a Slurm cluster as a frame. Throws Failure.
 Frame readCluster();
 /// Watches a cluster until `stop` is readable.
 void watchCluster(Mailbox& mailbox, int stop);

@@ -27,8 +27,8 @@ Column* leastImportant(std::vector<Column>& columns) {
     return found;
 }
 
-// Each of one kind gets its part of what is left, in proportion to what it could still use. Returns
-// what is left then.
+// Distributes the remaining cells among the columns of one kind, in proportion to the cells that
+// each could still use. Returns the cells that remain then.
 std::size_t growColumns(std::vector<Column>& columns, std::size_t remaining, bool graphs) {
     std::size_t wanted = 0;
     for (const Column& column : columns) {

@@ -23,11 +23,11 @@ struct Column {
 /// Gives each column its width. The last column takes no more than `maxWidth` either.
 void fitColumns(std::vector<Column>& columns, std::size_t width);
 
-/// Puts cells together with a space between them; a cell of a column that is left out is dropped.
+/// Joins cells with a space between them, without the cells of omitted columns.
 Line joinCells(const std::vector<Column>& columns, std::vector<Line> cells);
-/// A cell of text in one style in its column's width.
+/// Returns text in one style in the width of its column.
 Line textCell(const Column& column, std::string_view text, Style style, Charset charset);
-/// The line with the titles of the columns.
+/// Returns the line with the titles of the columns.
 Line titleOf(const std::vector<Column>& columns, Charset charset);
 
 } // namespace genv::top

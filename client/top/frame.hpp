@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A frame: everything that genv-top shows at one moment. The collector makes frames, and the rows
-// are made of them. Texts are as they came; rows make them safe.
+// A frame: everything that genv-top shows at one moment. The collector makes frames, from which the
+// rows are made. Texts in a frame are foreign; rows make them safe.
 #pragma once
 
 #include "genv/types.hpp"
@@ -27,7 +27,7 @@ struct Holder {
     std::optional<std::string> parent; ///< the environment that this one is within
 };
 
-/// The utilization of the last ten minutes in steps of ten seconds, the last step being now.
+/// The utilization of the last ten minutes in steps of ten seconds; the last step is now.
 inline constexpr std::size_t historySteps = 60;
 inline constexpr std::uint8_t unknownStep = 255;
 using History = std::array<std::uint8_t, historySteps>;
@@ -88,7 +88,7 @@ struct Waiter {
     std::string reason; ///< why it waits, if it is not for devices that others hold
 };
 
-/// An environment of the person at the terminal.
+/// An environment of the user at the terminal.
 struct OwnEnvironment {
     std::string id;
     std::optional<std::string> name;
@@ -107,7 +107,7 @@ struct Frame {
     std::vector<Process> processes;
     std::vector<Waiter> waiters; ///< in the order of the queue
     std::vector<OwnEnvironment> own;
-    /// What keeps the rest from being current, as a sentence; empty: nothing.
+    /// A sentence about why the frame is not current, or empty.
     std::string trouble;
     bool isEmpty = true; ///< nothing has been read: only `trouble` is to be shown
 };

@@ -26,7 +26,7 @@ enum : std::size_t {
     Lease
 };
 
-// What all models of one maker begin with says nothing.
+// Removes the maker's name, which all models share.
 std::string_view shortModel(std::string_view model) {
     for (const std::string_view maker : {"NVIDIA GeForce ", "NVIDIA "}) {
         if (model.starts_with(maker) && model.size() > maker.size())
@@ -231,7 +231,7 @@ Line GpuTable::environment(const Gpu& gpu, const Column& column) const {
     return textCell(column, gpu.isFree ? "free" : "", style::good, charset_);
 }
 
-// What is wrong with a GPU matters more than when it is given back.
+// A fault of a GPU is more important than the end of its lease.
 Line GpuTable::lease(const Gpu& gpu, const Column& column) const {
     if (gpu.health != "ok")
         return textCell(column, safe(gpu.health, charset_), style::bad, charset_);

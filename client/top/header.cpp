@@ -28,7 +28,7 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-// What the GPUs that are shown do together.
+// Returns the totals of the shown GPUs.
 struct Totals {
     std::size_t gpus = 0;
     std::size_t free = 0;
@@ -61,7 +61,7 @@ Totals totalsOf(const Frame& frame) {
     return totals;
 }
 
-// As many of the pieces as fit, the first ones first, with two spaces between them.
+// Returns the first pieces that fit, with two spaces between them.
 Line fittingPieces(const std::vector<Span>& pieces, std::size_t width, Charset charset) {
     Line line;
     std::size_t cells = 0;
@@ -158,7 +158,7 @@ Line keysLine(const Choice& choice, std::size_t width) {
     return line;
 }
 
-// The end of what is typed is seen, however long it is.
+// Shows the end of a long input.
 Line inputLine(std::string_view question, std::string_view input, std::size_t width,
                Charset charset) {
     const std::string text = safe(input, charset) + "_";

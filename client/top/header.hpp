@@ -7,10 +7,10 @@
 
 namespace genv::top {
 
-/// What machine this is, and what its GPUs do together.
+/// Returns the name of the machine and the totals of its GPUs.
 std::vector<Line> headerLines(const Frame& frame, const Choice& choice, std::size_t width);
 
-/// A question, a message, or what keys there are.
+/// Returns the question, the message, or the list of keys.
 Line footerLine(const Choice& choice, std::size_t width);
 
 } // namespace genv::top

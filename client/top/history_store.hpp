@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The utilization of each GPU over the last ten minutes, of what the service remembers and of what
-// has been sampled since.
+// The utilization of each GPU over the last ten minutes: the service's samples, and those taken
+// since.
 #pragma once
 
 #include "client/top/frame.hpp"
@@ -13,7 +13,7 @@ namespace genv::top {
 class HistoryStore {
   public:
     void add(std::uint32_t gpu, Time when, std::uint32_t percent);
-    /// The history that ends at this moment.
+    /// Returns the history that ends at this moment.
     [[nodiscard]] History of(std::uint32_t gpu, Time now) const;
 
   private:

@@ -47,7 +47,7 @@ void removeCharacter(std::string& text) {
         text.pop_back();
 }
 
-// What keys of editing do to a line of text; false: it is none.
+// Applies an editing key to a line of text. Returns false for any other key.
 bool edit(std::string& text, const Key& key) {
     switch (key.kind) {
     case Key::Kind::Character:
@@ -64,7 +64,7 @@ bool edit(std::string& text, const Key& key) {
     }
 }
 
-// Goes so many rows down, or up where that is negative.
+// Moves the selection down by this number of rows, or up if it is negative.
 void move(Choice& choice, const View& view, std::ptrdiff_t rows) {
     const std::vector<Item> items = view.items();
     if (items.empty())
@@ -201,7 +201,7 @@ Outcome press(Choice& choice, const Frame& frame, const Key& key) {
         return {false, answerPrompt(choice, frame, key)};
     }
     const View view = viewOf(frame, choice);
-    // What moves while one acts on it would not be what was meant.
+    // Keeps the selected row, so that a refresh cannot change the target of an action.
     choice.selected = selectedItem(view, choice);
     if (pressMovement(choice, view, key) || key.kind != Key::Kind::Character)
         return {};

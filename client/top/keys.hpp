@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What keys do: a state machine over what was chosen, without a terminal and without the service.
+// The effect of keys: a state machine over the choice, without a terminal and without the service.
 #pragma once
 
 #include "client/top/choice.hpp"
@@ -30,7 +30,7 @@ struct Key {
     std::optional<Item> item; ///< of Click
 };
 
-/// What a key asks for beside another page.
+/// The effect of a key besides another page.
 struct Outcome {
     bool quits = false;
     std::optional<Request> request;

@@ -10,7 +10,7 @@ namespace genv::top {
 
 namespace {
 
-// The texts and styles of a row's cells, as they come.
+/// Collects the cells of a row, in the order of the columns.
 class Cells {
   public:
     Cells(const std::vector<Column>& columns, Charset charset)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the threads tell the one that has the terminal: one queue, with a descriptor to wait for.
+// The messages to the thread that has the terminal: one queue, with a descriptor to wait for.
 #pragma once
 
 #include "client/descriptor.hpp"
@@ -18,17 +18,17 @@ namespace genv::top {
 struct FrameMessage {
     std::shared_ptr<const Frame> frame;
 };
-/// How a request ended, or that it has begun to wait.
+/// A request ended or began to wait.
 struct NewsMessage {
     std::string text; ///< as it came
     bool isBad = false;
 };
-/// A password is about to be asked for: the terminal is to be left. The promise is kept once it is.
+/// A password prompt needs the terminal. The promise is fulfilled once the terminal is free.
 struct TerminalWantedMessage {
     std::string reason; ///< as it came
     std::shared_ptr<std::promise<void>> released;
 };
-/// The terminal is not wanted any more.
+/// The password prompt no longer needs the terminal.
 struct TerminalReturnedMessage {};
 
 using Message =
@@ -40,7 +40,7 @@ class Mailbox {
     Mailbox();
 
     void post(Message message);
-    /// All that have come, oldest first.
+    /// Removes and returns all messages, oldest first.
     std::deque<Message> take();
     /// Readable while there are messages.
     [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }

@@ -25,7 +25,7 @@ namespace genv::top {
 
 namespace {
 
-// A service that hangs is told so before a person wonders; a value of the person's own counts.
+// A hanging service is reported after a short time, unless the user has set a timeout.
 constexpr const char* callTimeout = "5s";
 constexpr std::size_t pipeColumns = 120;
 
@@ -104,7 +104,7 @@ void run(const Options& options) {
     const bool isLive = !options.isOnce && options.json == Options::Json::Off && !isDumb() &&
                         isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
     if (isLive) {
-        // Before there are other threads, which so have them blocked, too.
+        // Must precede the other threads, which inherit the blocked signals.
         const int signals = blockSignals();
         if (auto screen = Screen::open(variable("NO_COLOR").empty()))
             return runApplication(std::move(screen), signals, options, surroundings);

@@ -16,7 +16,7 @@ namespace genv::top {
 
 namespace {
 
-// What the service waits for is a person at a terminal who has left it meanwhile.
+// The service waits for the answer of a user who may have left the terminal.
 class TerminalLoan {
   public:
     TerminalLoan(Mailbox& mailbox, std::string reason) : mailbox_(mailbox) {
@@ -50,7 +50,7 @@ void Operations::carryOut(const Request& request) {
         if (failure.status() == ctl::ExitStatus::NoService)
             link_.drop();
     } catch (const std::future_error&) {
-        // The program ends.
+        // The program is ending.
     }
 }
 
@@ -108,7 +108,7 @@ std::string Operations::perform(const AttachRequest& request) {
 
 std::string Operations::perform(const WaitRequest& request) {
     Client& client = link_.client();
-    // The service counts all that the environment is to have.
+    // The service expects the total number of GPUs of the environment.
     const auto had =
         static_cast<std::uint32_t>(client.environment(request.environment).devices.size());
     const AttachOptions options =

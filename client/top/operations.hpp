@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The calls behind the requests, and the question for a password where one needs it.
+// The calls that carry out requests, with a password prompt if necessary.
 #pragma once
 
 #include "client/top/mailbox.hpp"
@@ -18,10 +18,10 @@ class Operations {
                int stop)
         : mailbox_(mailbox), link_(host), mayAskPassword_(mayAskPassword && !host), stop_(stop) {}
 
-    /// Makes the call and posts what became of it.
+    /// Makes the call and posts its result.
     void carryOut(const Request& request);
 
-    // Of each request, what its success is called; empty: it was given up.
+    // Each returns the message about its success, or nothing if the user canceled the request.
     std::string perform(const DetachRequest& request);
     std::string perform(const TerminateRequest& request);
     std::string perform(const ExtendRequest& request);
@@ -30,7 +30,7 @@ class Operations {
     std::string perform(const LeaveRequest& request);
 
   private:
-    /// At first without a question; only where that is not enough the terminal is left for one.
+    /// Calls without a prompt first, and again with one only if that is not sufficient.
     void authorised(const std::string& what, const std::function<void(Client&)>& call);
     void postNews(std::string text, bool isBad);
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint32_t highestIndex = 65535;
 
-// Reads indices and ranges of them with commas between: "0-3,7".
+// Parses indices and ranges, separated by commas: "0-3,7".
 std::vector<std::uint32_t> readIndices(std::string_view text) {
     std::vector<std::uint32_t> indices;
     const auto number = [&](std::string_view word) {

@@ -51,7 +51,7 @@ std::string sequenceFor(const Style& style, Emphasis emphasis) {
     return codes.empty() ? "" : "\x1b[" + codes.substr(1) + "m";
 }
 
-// Spaces at the end of a line are of use only where they are seen.
+// Spaces at the end of a line are visible only with a background color.
 void dropPadding(Line& line) {
     while (!line.empty() && !line.back().style.isReverse) {
         std::string& text = line.back().text;

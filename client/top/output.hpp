@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A frame on standard output: rows as text, with escape sequences only where they are wanted, or
-// JSON.
+// Prints a frame: as rows of text, with escape sequences only on a terminal, or as JSON.
 #pragma once
 
 #include "client/genvctl/terminal/json.hpp"
@@ -19,7 +18,7 @@ enum class Emphasis {
 
 std::string textOf(const std::vector<PageLine>& lines, Emphasis emphasis);
 
-/// What the frame has of what was chosen.
+/// Returns the chosen part of the frame.
 ctl::Json jsonOf(const Frame& frame, const Choice& choice);
 
 } // namespace genv::top

@@ -37,7 +37,7 @@ constexpr std::array keyHelp{
     KeyHelp{"q", "quit"},
 };
 
-/// Lines of a name and what it has.
+/// Lines with a name and a value.
 class Facts {
   public:
     explicit Facts(Charset charset) : charset_(charset) {}

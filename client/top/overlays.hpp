@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What takes the place of the tables: help, and everything about the selected row.
+// The pages that replace the tables: help, and the details of the selected row.
 #pragma once
 
 #include "client/top/choice.hpp"

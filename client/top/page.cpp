@@ -18,19 +18,19 @@ namespace {
 
 constexpr Size leastSize{8, 40};
 
-/// How many lines each table has, its title included; 0: it is left out.
+/// The number of lines of each table, including its title; 0 if it is omitted.
 struct Heights {
     std::size_t gpus = 0;
     std::size_t processes = 0;
     std::size_t waiters = 0;
 };
 
-// All lines where there is room; else the queue and the processes are cut first, to a few.
+// If there is too little room, shortens the queue and the processes first.
 Heights heightsFor(const View& view, std::size_t room) {
     const auto wanted = [](std::size_t rows) { return rows == 0 ? 0 : rows + 1; };
     const Heights want{view.gpus.size() + 1, view.processes.size() + 1,
                        wanted(view.waiters.size())};
-    // A title without a row says nothing.
+    // Omits a title without rows.
     const auto few = [](std::size_t height) { return height < 2 ? 0 : height; };
     Heights heights;
     heights.waiters =
@@ -83,7 +83,7 @@ class Composer {
     }
 
     std::vector<PageLine> take() { return std::move(lines_); }
-    /// Exactly so many lines, the last one being this.
+    /// Returns exactly this number of lines; `last` is the last one.
     std::vector<PageLine> takeWithFooter(std::size_t rows, const Line& footer) {
         lines_.resize(rows - 1);
         add(footer);
@@ -97,7 +97,7 @@ class Composer {
         return frame_.isCluster ? "The cluster has no GPUs" : "This machine has no GPUs";
     }
 
-    // Pages of the table's height, the one with the selected row.
+    // Shows the page that contains the selected row.
     template <typename Table, typename Row>
     void addTable(const Table& table, const std::vector<const Row*>& rows, std::size_t height) {
         const std::size_t room = std::min(height - 1, rows.size());
@@ -122,7 +122,7 @@ class Composer {
             title.push_back(
                 {std::string(before - cellsOf(title, choice_.charset), ' ') + part, style::bold});
         }
-        // Over the whole width, so that it parts the tables.
+        // Fills the whole width to separate the tables.
         title.push_back(
             {std::string(width_ - std::min(width_, cellsOf(title, choice_.charset)), ' '),
              style::bold});

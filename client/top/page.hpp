@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// All rows of a frame: a pure function of the frame, of what was chosen and of the size, the same
-// for the screen, for --once and for the tests.
+// All rows of a frame: a pure function of the frame, the choice and the size, for the screen,
+// --once and the tests.
 #pragma once
 
 #include "client/top/choice.hpp"
@@ -19,10 +19,10 @@ struct PageLine {
     friend bool operator==(const PageLine&, const PageLine&) = default;
 };
 
-/// The lines of a screen: exactly `size.rows`.
+/// Returns the lines of a screen: exactly `size.rows`.
 std::vector<PageLine> screenPage(const Frame& frame, const Choice& choice, Size size);
 
-/// The lines of everything, however many they are, with nothing selected.
+/// Returns all lines, in any number and without a selection.
 std::vector<PageLine> wholePage(const Frame& frame, const Choice& choice, std::size_t columns);
 
 } // namespace genv::top

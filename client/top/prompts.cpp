@@ -41,7 +41,7 @@ struct Hold {
     const Holder& holder;
 };
 
-// The selected GPU, and the environment that is meant where several hold it.
+// Returns the selected GPU and the holder in its row.
 std::optional<Hold> selectedHold(Choice& choice, const Frame& frame) {
     const Gpu* gpu = selectedGpu(choice, frame);
     if (gpu == nullptr)
@@ -58,7 +58,7 @@ std::string quoted(const Choice& choice, std::string_view foreign) {
     return safe(foreign, choice.charset);
 }
 
-// The environment that is offered: the one that this shell is in, else the oldest.
+// Returns the default environment: that of this shell, or else the oldest.
 const OwnEnvironment* ownEnvironment(Choice& choice, const Frame& frame) {
     if (frame.own.empty()) {
         showError(choice, "You have no environment: start one with \"genv activate\"");
@@ -169,7 +169,7 @@ std::optional<Request> answerEnvironment(Choice& choice, Prompt prompt) {
         wait->environment = prompt.input;
         return prompt.request;
     }
-    // Another question: what was typed may be another's.
+    // The input may belong to another question.
     if (auto* attach = std::get_if<AttachRequest>(&prompt.request)) {
         attach->environment = prompt.input;
         prompt.question = attachQuestion(choice, *attach);
@@ -245,7 +245,7 @@ std::optional<Request> answerPrompt(Choice& choice, const Frame& frame, const Ke
         return agrees ? std::optional(prompt.request) : std::nullopt;
     }
     if (key.kind != Key::Kind::Enter || prompt.input.empty()) {
-        // A key that does nothing here leaves the question as it is.
+        // Other keys do not change the question.
         if (key.kind != Key::Kind::Enter && key.kind != Key::Kind::Escape)
             choice.prompt = prompt;
         return std::nullopt;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is asked before something is done.
+// The questions before an action.
 #pragma once
 
 #include "client/top/keys.hpp"
 
 namespace genv::top {
 
-/// Begins what a letter stands for ("d", "t", "a", "w", "e" or "c"): a question, or a message that
-/// says why it cannot be. Another letter does nothing.
+/// Begins the action of a letter ("d", "t", "a", "w", "e" or "c"): with a question, or with a
+/// message about why it is impossible. Other letters do nothing.
 void beginPrompt(Choice& choice, const Frame& frame, char32_t letter);
 
-/// Takes the key that answers the question, or for one with an input ends it; returns the request
-/// that follows, unless there is another question or none.
+/// Handles the key that answers the question or ends its input. Returns the resulting request, if
+/// there is one.
 std::optional<Request> answerPrompt(Choice& choice, const Frame& frame, const Key& key);
 
 } // namespace genv::top

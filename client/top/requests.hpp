@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a person can ask the service for.
+// The requests to the service.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The terminal: lines go out, keys come in. The only file with ncurses in it is this one's source.
+// The terminal: prints lines and reads keys. Only the source of this file uses ncurses.
 #pragma once
 
 #include "client/top/keys.hpp"
@@ -14,7 +14,7 @@ struct screen; // of ncurses
 
 namespace genv::top {
 
-/// A key as the terminal sent it: a click is on a line.
+/// A key, or a click on a line.
 struct RawKey {
     Key key;
     std::optional<std::size_t> line;
@@ -22,21 +22,22 @@ struct RawKey {
 
 class Screen {
   public:
-    /// Takes the terminal on standard input and output; nothing where ncurses does not know it.
+    /// Takes over the terminal of standard input and output. Returns nothing if ncurses does not
+    /// know it.
     static std::unique_ptr<Screen> open(bool isColoured);
     Screen(const Screen&) = delete;
     Screen& operator=(const Screen&) = delete;
-    /// Gives the terminal back as it was.
+    /// Restores the terminal.
     ~Screen();
 
     [[nodiscard]] Size size() const;
-    /// Takes the size that the terminal has now.
+    /// Adopts the current size of the terminal.
     void resize();
     void draw(const std::vector<PageLine>& lines);
-    /// The next key that has been pressed; nothing: none has.
+    /// Returns the next pressed key, or nothing.
     std::optional<RawKey> nextKey();
 
-    /// Leaves the terminal to others until resume().
+    /// Releases the terminal until resume().
     void suspend();
     void resume();
 

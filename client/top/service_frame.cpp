@@ -129,7 +129,7 @@ std::vector<OwnEnvironment> ownEnvironments(const Machine& machine, const Observ
     return own;
 }
 
-// Readings that are old are told as such: what is shown is not what is so now.
+// Marks old readings, because they may differ from the current state.
 std::string troubleOf(const Frame& frame) {
     std::optional<Time> oldest;
     for (const Gpu& gpu : frame.gpus) {

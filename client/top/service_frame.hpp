@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A frame of what one machine's service says.
+// Makes a frame from the state of one machine's service.
 #pragma once
 
 #include "client/named_environment.hpp"
@@ -13,7 +13,7 @@
 
 namespace genv::top {
 
-/// What the service said last.
+/// The latest answers of the service.
 struct ServiceView {
     Machine machine;
     std::map<std::uint32_t, DeviceCondition> conditions; ///< of its devices, by index
@@ -22,7 +22,7 @@ struct ServiceView {
     std::string processTrouble; ///< why the processes are those of before; empty: they are not
 };
 
-/// Who looks at it.
+/// The user at the terminal.
 struct Observer {
     std::uint32_t uid = 0;
     std::string host;                                    ///< empty: this machine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A connection to the service that is meant, of this machine or another one, for one thread.
+// A connection of one thread to the service of this machine or another one.
 #pragma once
 
 #include "client/genvctl/common/exit_status.hpp"
@@ -15,11 +15,11 @@ class ServiceLink {
   public:
     explicit ServiceLink(std::optional<remote::Host> host) : host_(std::move(host)) {}
 
-    /// Connects unless it is connected. Throws Error.
+    /// Connects if there is no connection yet. Throws Error.
     Client& client();
-    /// The next call connects again.
+    /// Closes the connection; the next call connects again.
     void drop();
-    /// What a failed call means to a person.
+    /// Returns the message about a failed call.
     ctl::Failure explain(const Error& error);
     [[nodiscard]] bool isRemote() const noexcept { return host_.has_value(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What rows are made of: pieces of text with a style, which the screen, --once and the tests read.
+// The parts of rows: pieces of text with a style, for the screen, --once and the tests.
 #pragma once
 
 #include <string>
@@ -41,7 +41,7 @@ struct Span {
 
 using Line = std::vector<Span>;
 
-/// Which characters the terminal shows.
+/// The characters that the terminal can show.
 enum class Charset { Ascii, Unicode };
 
 } // namespace genv::top

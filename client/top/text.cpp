@@ -25,7 +25,7 @@ std::tm localTime(Time time) {
     return local;
 }
 
-// The cells of the character at the start, which is removed. A byte that is no text takes one.
+// Removes the first character and returns its width in cells. An invalid byte takes one cell.
 std::size_t takeCells(std::string_view& text, Charset charset) {
     const auto character = core::takeCharacter(text);
     if (!character) {
@@ -45,7 +45,7 @@ bool isShown(char32_t character, Charset charset) {
     return charset == Charset::Unicode && wcwidth(static_cast<wchar_t>(character)) >= 0;
 }
 
-// Whether every byte is a printable ASCII character, as in most texts.
+// Returns whether every byte is a printable ASCII character, as in most texts.
 bool isPlain(std::string_view text) {
     return std::ranges::all_of(text, [](char byte) { return byte >= ' ' && byte <= '~'; });
 }
@@ -149,7 +149,7 @@ Line cutLine(const Line& line, std::size_t width, Charset charset) {
         const std::size_t cells = cellsOf(span.text, charset);
         const bool isLast = &span == &line.back();
         if (cells > remaining || (cells == remaining && !isLast)) {
-            // The mark stands in the last cell also where a piece ends there.
+            // The mark is in the last cell, even if a piece ends there.
             result.push_back({cut(span.text + " ", remaining, charset), span.style});
             break;
         }

@@ -66,7 +66,7 @@ std::vector<const Row*> shownRows(const Frame& frame, const Choice& choice,
     return shown;
 }
 
-// Largest first, what is not known last; equal ones stay as they were.
+// Sorts the largest values first and unknown ones last, and keeps the order of equal ones.
 template <typename Row, typename Value>
 void sortDown(std::vector<const Row*>& rows, Value value) {
     std::ranges::stable_sort(rows,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which rows of a frame are shown and in which order.
+// The shown rows of a frame, and their order.
 #pragma once
 
 #include "client/top/choice.hpp"
@@ -21,21 +21,21 @@ struct View {
 
 View viewOf(const Frame& frame, const Choice& choice);
 
-/// The row that is selected: what was chosen while it is there, else the first; nothing where there
-/// are none.
+/// Returns the selected row: the chosen one if it exists, or else the first. Returns nothing if
+/// there are no rows.
 std::optional<Item> selectedItem(const View& view, const Choice& choice);
 
 Item itemOf(const Gpu& gpu);
 Item itemOf(const Process& process);
 Item itemOf(const Waiter& waiter);
 
-/// A process on this GPU that belongs to no environment; null: there is none.
+/// Returns a process on this GPU that belongs to no environment, or null.
 const Process* outsiderOn(const Frame& frame, const Gpu& gpu);
 /// Returns whether such a process, or memory that no process accounts for, is on this GPU.
 bool isUsedOutside(const Frame& frame, const Gpu& gpu);
 
-/// The holder that stands in a GPU's row: one's own before others, and the oldest of these; null:
-/// nobody holds it.
+/// Returns the holder that is shown in a GPU's row: the user's own before others, and the oldest of
+/// these. Returns null if nobody holds the GPU.
 const Holder* firstHolder(const Frame& frame, const Gpu& gpu);
 
 } // namespace genv::top

@@ -18,11 +18,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A signal seldom comes alone, and many must not be worth as many frames.
+// Signals often arrive in groups, and a group needs only one frame.
 constexpr std::chrono::milliseconds settling{20};
 constexpr std::chrono::milliseconds leastBetween{100};
 
-/// A descriptor that is readable when it is time, or when the thread is to stop.
+/// A descriptor that becomes readable at the next sample, or when the thread must stop.
 class Alarm {
   public:
     explicit Alarm(int stop)
@@ -50,7 +50,7 @@ class Alarm {
         pollfd descriptor{stop_, POLLIN, 0};
         return poll(&descriptor, 1, 0) > 0;
     }
-    /// Waits until it is time; false: the thread is to stop.
+    /// Waits for the next sample. Returns false if the thread must stop.
     bool wait(Clock::time_point when) {
         set(when);
         pollfd descriptor{both_.get(), POLLIN, 0};
@@ -86,10 +86,10 @@ class ServiceWatch {
         mailbox_.post(FrameMessage{std::make_shared<const Frame>(std::move(frame))});
     }
 
-    // As long as there is the bus.
+    // Runs until the connection to the bus is lost.
     void watch() {
         Client& client = link_.client();
-        // The first time the service is started as by any command, later it is an administrator's.
+        // The first call may start the service. After a stop, only an administrator starts it.
         if (!std::exchange(hasAsked_, true))
             client.status();
         client.listenForEventsOnly();
@@ -100,7 +100,7 @@ class ServiceWatch {
         }
     }
 
-    // All of it.
+    // Reads everything.
     void sample(Client& client) {
         if (!client.serviceIsThere()) {
             const ServiceUnavailable gone("", "it does not run");
@@ -109,7 +109,7 @@ class ServiceWatch {
             return;
         }
         attempt([&] {
-            // At first what is known without the driver, so that there is something to see.
+            // Shows first what the service knows without the driver.
             if (std::exchange(isFirst_, false)) {
                 reader_.readMachine();
                 reader_.readQueue();
@@ -122,7 +122,7 @@ class ServiceWatch {
         });
     }
 
-    // What changes by signals.
+    // Reads what signals have changed.
     void sampleState(Client& client) {
         if (!client.serviceIsThere())
             return sample(client);
@@ -150,7 +150,7 @@ class ServiceWatch {
         sampled_ = Clock::now();
     }
 
-    // Until the next sample is due, with a frame for what happens meanwhile.
+    // Posts a frame for each change until the next sample is due.
     void waitForSample(Client& client) {
         const Clock::time_point due = Clock::now() + sampleInterval;
         for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Carries out requests, one after the other, on a thread with a connection of its own. What became
-// of each is posted, polkit's answer included.
+// Carries out requests one after the other, on a thread with its own connection. Posts the result
+// of each, including polkit's answer.
 #pragma once
 
 #include "client/remote/ssh/host.hpp"
@@ -17,7 +17,7 @@ namespace genv::top {
 
 class Worker {
   public:
-    /// The mailbox outlives this. With `mayAskPassword` a password may be asked for on the
+    /// The mailbox must outlive this object. `mayAskPassword` allows a password prompt on the
     /// terminal.
     Worker(Mailbox& mailbox, std::optional<remote::Host> host, bool mayAskPassword);
     Worker(const Worker&) = delete;
@@ -25,9 +25,9 @@ class Worker {
     ~Worker() { stop(); }
 
     void submit(Request request);
-    /// Whether something is being done.
+    /// Returns whether a request is being carried out.
     [[nodiscard]] bool isBusy();
-    /// Gives up what waits and makes the thread end.
+    /// Cancels waiting requests and ends the thread.
     void stop();
     [[nodiscard]] bool endsWithin(std::chrono::milliseconds time) const;
 
