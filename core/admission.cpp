@@ -5,6 +5,7 @@
 #include "core/holdings.hpp"
 #include "core/limit_definitions.hpp"
 #include "core/rule_definitions.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -37,7 +38,7 @@ QuotaViolation firstViolated(LimitedRequest request, const Use& use) {
 
 std::string amountOf(const LimitDefinition& limit, std::uint64_t amount) {
     if (limit.unit() == LimitUnit::Memory)
-        return fmt::format("{} of {}", formatBytes({amount}), limit.thing);
+        return fmt::format("{} of {}", nameMemory({amount}), limit.thing);
     return fmt::format("{} {}{}", amount, limit.thing, amount == 1 ? "" : "s");
 }
 
@@ -45,12 +46,11 @@ QuotaViolation compare(const LimitDefinition& limit, const Limits& limits, std::
     const auto allowed = limit.allowed(limits);
     if (!allowed || would <= *allowed)
         return std::nullopt;
-    return fmt::format("{} may have {}, and this would make {} ({})",
-                       limit.scope == LimitScope::Environment ? "an environment" : "a user",
-                       amountOf(limit, *allowed),
-                       limit.unit() == LimitUnit::Memory ? formatBytes({would})
-                                                         : std::to_string(would),
-                       limit.key);
+    return fmt::format(
+        "{} may have {}, and this would make {} ({})",
+        limit.scope == LimitScope::Environment ? "an environment" : "you",
+        amountOf(limit, *allowed),
+        limit.unit() == LimitUnit::Memory ? nameMemory({would}) : std::to_string(would), limit.key);
 }
 
 QuotaViolation compare(const LimitDefinition& limit, const Limits& limits, const Holdings& ofUser,

@@ -5,6 +5,8 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <ctime>
 #include <optional>
@@ -121,7 +123,14 @@ bool takeTimeOfDay(std::string_view& text, std::tm& local) {
     return true;
 }
 
+// Removes the day of the week, with which systemd prints times. The date decides.
+void skipWeekday(std::string_view& text) {
+    constexpr std::array days{"Mon ", "Tue ", "Wed ", "Thu ", "Fri ", "Sat ", "Sun "};
+    static_cast<void>(std::ranges::any_of(days, [&](const char* day) { return take(text, day); }));
+}
+
 std::optional<WallTime> parseCalendar(std::string_view text, WallTime now) {
+    skipWeekday(text);
     std::tm local = localTime(now);
     local.tm_hour = local.tm_min = local.tm_sec = 0;
     const bool hasDate = takeDate(text, local);

@@ -100,11 +100,8 @@ class Placing {
         std::array<Kind, 2> kinds{sorted(DeviceKind::Gpu), sorted(DeviceKind::MigInstance)};
         const std::size_t max = std::max(kinds[0].usable(), kinds[1].usable());
         if (max < need)
-            fail(ErrorCode::NotEnoughDevices, "Requested more devices ({}) than {} ({}){}{}",
-                 wanted.count,
-                 devices_.parent() ? fmt::format("environment {} has", *devices_.parent())
-                                   : std::string("total available"),
-                 max + current.size(), restriction(), slurmHint(need));
+            fail(ErrorCode::NotEnoughDevices, "{}{}",
+                 tooManyWanted(wanted.count, max + current.size()), slurmHint(need));
         for (const Kind& kind : kinds) {
             if (kind.available.size() >= need)
                 return choose(kind, need);
@@ -291,9 +288,9 @@ class Placing {
             fail(ErrorCode::InvalidArgs, "{} has {} of memory{}, less than the {} wanted",
                  device.capacity ? fmt::format("environment {}", *devices_.parent())
                                  : fmt::format("device {}", device.facts.index),
-                 formatBytes(device.memory()),
+                 nameMemory(device.memory()),
                  device.capacity ? fmt::format(" on device {}", device.facts.index) : std::string(),
-                 formatBytes(*request_.share));
+                 nameMemory(*request_.share));
         const bool isFree = reservations_.leave(device, request_.share, leaseEnd_);
         if (!isFree && reservations_.contains(device.facts.uuid, leaseEnd_))
             fail(ErrorCode::DeviceUnavailable,
@@ -306,12 +303,32 @@ class Placing {
                      : std::string());
     }
 
+    // Returns why `wanted` devices can never be had where `count` are suitable.
+    [[nodiscard]] std::string tooManyWanted(std::size_t wanted, std::size_t count) const {
+        if (!request_.model && !request_.share)
+            return fmt::format("Requested more devices ({}) than {} ({})", wanted,
+                               devices_.parent()
+                                   ? fmt::format("environment {} has", *devices_.parent())
+                                   : std::string("total available"),
+                               count);
+        const std::string where =
+            devices_.parent() ? fmt::format(" of environment {}", *devices_.parent()) : "";
+        const std::string number = count == 0 ? fmt::format("no GPU{}", where)
+                                              : fmt::format("requested {}{}, but only {}",
+                                                            counted(wanted, "GPU"), where, count);
+        const std::string memory = request_.share ? nameMemory(*request_.share) + " of memory" : "";
+        if (!request_.model)
+            return fmt::format("{} {} {}", number, count > 1 ? "have" : "has", memory);
+        return fmt::format("{} {} of model \"{}\"{}", number, count > 1 ? "are" : "is",
+                           escaped(*request_.model), memory.empty() ? "" : " with " + memory);
+    }
+
     [[nodiscard]] std::string restriction() const {
         std::string text;
         if (request_.model)
             text += fmt::format(" of model \"{}\"", escaped(*request_.model));
         if (request_.share)
-            text += fmt::format(" with {} of memory", formatBytes(*request_.share));
+            text += fmt::format(" with {} of memory", nameMemory(*request_.share));
         return text;
     }
 

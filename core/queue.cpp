@@ -63,9 +63,12 @@ Placement Queue::place(const AttachRequest& request, const Requester& requester,
     } catch (const Error& error) {
         if (error.code() != ErrorCode::DeviceUnavailable)
             throw;
-        throw Error(error.code(), error.what() +
-                                      describeKeepers(request, requester, ledger_, kept) +
-                                      describeHolders(request, kept.devices(), ledger_));
+        const std::string why = error.what();
+        const std::string keepers = describeKeepers(request, requester, ledger_, kept);
+        const std::string holders = describeHolders(request, kept.devices(), ledger_);
+        const bool isFirst = keepers.empty() && why.find(": ") == std::string::npos;
+        const char* before = holders.empty() ? "" : isFirst ? ": " : "; ";
+        throw Error(error.code(), why + keepers + before + holders);
     }
 }
 

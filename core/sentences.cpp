@@ -7,6 +7,7 @@
 #include "core/refused_sentence.hpp"
 #include "core/text.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/ranges.h>
 
 #include <cstddef>
@@ -61,7 +62,40 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
 }
 
 std::string nameGpus(const std::vector<DeviceIndex>& devices) {
-    return fmt::format("GPU{} {}", devices.size() == 1 ? "" : "s", fmt::join(devices, ","));
+    constexpr std::ptrdiff_t shortestRange = 3; // "0,1" is as short as "0-1"
+    std::vector<std::string> parts;
+    for (auto first = devices.begin(); first != devices.end();) {
+        auto last = first;
+        while (last + 1 != devices.end() && *(last + 1) == *last + 1)
+            ++last;
+        if (last - first + 1 < shortestRange)
+            last = first;
+        parts.push_back(first == last ? fmt::format("{}", *first)
+                                      : fmt::format("{}-{}", *first, *last));
+        first = last + 1;
+    }
+    return fmt::format("GPU{} {}", devices.size() == 1 ? "" : "s", fmt::join(parts, ","));
+}
+
+std::string nameMemory(Bytes amount) {
+    constexpr std::uint64_t mebibyte = 1ULL << 20;
+    constexpr std::uint64_t gibibyte = 1ULL << 30;
+    constexpr std::uint64_t gigabyte = 1'000'000'000;
+    if (amount.count >= gigabyte && amount.count % gigabyte == 0) // as it was typed
+        return fmt::format("{} GB", amount.count / gigabyte);
+    if (amount.count < mebibyte)
+        return counted(amount.count, "byte");
+    if (amount.count < gibibyte)
+        return fmt::format("{} MiB", amount.count / mebibyte);
+    const std::uint64_t tenths = (amount.count / mebibyte * 10 + 512) / 1024;
+    return tenths % 10 == 0 ? fmt::format("{} GiB", tenths / 10)
+                            : fmt::format("{}.{} GiB", tenths / 10, tenths % 10);
+}
+
+std::string nameTime(WallTime time) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+    return fmt::format("{:%a %Y-%m-%d %H:%M:%S}",
+                       fmt::localtime(std::chrono::system_clock::to_time_t(seconds)));
 }
 
 std::string nameProcesses(const NamedProcesses& processes) {
@@ -105,7 +139,7 @@ std::string describeGrant(const std::vector<DeviceIndex>& devices,
 std::string describeLeaseEnding(const std::vector<DeviceIndex>& devices, WallTime end) {
     const std::string what =
         devices.empty() ? "this environment" : "the lease of " + nameGpus(devices);
-    return fmt::format("{} ends at {}; \"genv extend\" prolongs it", what, formatLocalTime(end));
+    return fmt::format("{} ends at {}; \"genv extend\" prolongs it", what, nameTime(end));
 }
 
 std::string describeTermination(const NamedProcesses& processes,
@@ -121,7 +155,7 @@ std::string describeWarning(std::string_view message, std::string_view rule,
     if (!when)
         return fmt::format("{} (rule {})", escaped(message, maxMessageLength), escaped(rule));
     return fmt::format("{}; the rule {} acts at {}", escaped(message, maxMessageLength),
-                       escaped(rule), formatLocalTime(*when));
+                       escaped(rule), nameTime(*when));
 }
 
 std::string describeHealth(DeviceIndex device, std::string_view health) {
@@ -141,10 +175,9 @@ std::string describeHealth(DeviceIndex device, std::string_view health) {
 std::string describeMemory(DeviceIndex device, Bytes used, Bytes share) {
     if (used > share)
         return fmt::format("{} of GPU {}'s memory is used, {} over the share of {}",
-                           formatMebibytes(used), device, formatMebibytes(used - share),
-                           formatBytes(share));
-    return fmt::format("{} of the share of {} of GPU {}'s memory is used", formatMebibytes(used),
-                       formatBytes(share), device);
+                           nameMemory(used), device, nameMemory(used - share), nameMemory(share));
+    return fmt::format("{} of the share of {} of GPU {}'s memory is used", nameMemory(used),
+                       nameMemory(share), device);
 }
 
 std::string describeUnaccounted(Bytes amount) {

@@ -23,8 +23,12 @@ namespace genv::core {
 
 /// Formats a number of things: "1 device", "2 devices". `many` is for plurals without a mere "s".
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many = {});
-/// Formats devices: "GPU 1", "GPUs 0,1".
+/// Formats devices, which are ascending: "GPU 1", "GPUs 0,1", "GPUs 0-3,7".
 std::string nameGpus(const std::vector<DeviceIndex>& devices);
+/// Formats an amount of memory: "80 GiB", "4 GB", and rounded "1.5 GiB", "512 MiB".
+std::string nameMemory(Bytes amount);
+/// Formats a time as systemd prints it: "Thu 2026-11-26 11:30:37".
+std::string nameTime(WallTime time);
 /// The names of processes by PID, as the processes chose them; empty if not known.
 using NamedProcesses = std::map<Pid, std::string>;
 /// Formats processes: "process 12 (python)", "processes 12 (python), 13". A long list is cut, and

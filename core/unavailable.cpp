@@ -3,6 +3,7 @@
 
 #include "core/duration.hpp"
 #include "core/error.hpp"
+#include "core/sentences.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -42,6 +43,40 @@ maxLifetime(const AttachRequest& request, const Requester& requester, const Kept
     return std::nullopt;
 }
 
+/// The wanted devices that an environment has held since one moment.
+struct HeldSince {
+    EnvironmentId environment;
+    std::string since;
+    std::vector<DeviceIndex> devices;
+};
+
+std::vector<HeldSince> holdsOfWanted(const AttachRequest& request, const DeviceTable& devices) {
+    std::vector<HeldSince> holds;
+    for (const auto& [index, device] : devices.byIndex()) {
+        if (!isAskedFor(request, device))
+            continue;
+        for (const Holder& holder : device.holders) {
+            const std::string since = nameTime(holder.attachment.since);
+            const auto known = std::ranges::find_if(holds, [&](const HeldSince& hold) {
+                return hold.environment == holder.environment && hold.since == since;
+            });
+            if (known == holds.end())
+                holds.push_back({holder.environment, since, {index}});
+            else
+                known->devices.push_back(index);
+        }
+    }
+    return holds;
+}
+
+// Returns whether the request names one device.
+bool isForOne(const AttachRequest& request) {
+    const auto* indices = std::get_if<IndicesWanted>(&request.wanted);
+    const auto* uuids = std::get_if<UuidsWanted>(&request.wanted);
+    return (indices != nullptr && indices->indices.size() == 1) ||
+           (uuids != nullptr && uuids->uuids.size() == 1);
+}
+
 } // namespace
 
 std::string describeKeepers(const AttachRequest& request, const Requester& requester,
@@ -58,8 +93,7 @@ std::string describeKeepers(const AttachRequest& request, const Requester& reque
         if (++named > maxNamed)
             break;
         const Environment& keeper = ledger.get(ledger.waits().at(ticket));
-        text += fmt::format("; GPU{} {} {} kept for {} (environment {})",
-                            indices.size() == 1 ? "" : "s", fmt::join(indices, ","),
+        text += fmt::format("; {} {} kept for {} (environment {})", nameGpus(indices),
                             indices.size() == 1 ? "is" : "are", escaped(keeper.user), keeper.id);
     }
     if (byKeeper.empty())
@@ -72,24 +106,18 @@ std::string describeKeepers(const AttachRequest& request, const Requester& reque
 
 std::string describeHolders(const AttachRequest& request, const DeviceTable& devices,
                             const Ledger& ledger) {
-    std::string text;
-    std::size_t named = 0;
-    std::size_t more = 0;
-    for (const auto& [index, device] : devices.byIndex()) {
-        if (!isAskedFor(request, device))
-            continue;
-        for (const Holder& holder : device.holders) {
-            if (++named > maxNamed) {
-                ++more;
-                continue;
-            }
-            text += fmt::format("{} GPU {} is held by {} (environment {}) since {}",
-                                text.empty() ? ";" : ",", index,
-                                escaped(ledger.get(holder.environment).user), holder.environment,
-                                formatLocalTime(holder.attachment.since));
-        }
+    const std::vector<HeldSince> holds = holdsOfWanted(request, devices);
+    std::vector<std::string> clauses;
+    for (const HeldSince& hold : holds) {
+        if (clauses.size() == maxNamed)
+            break;
+        clauses.push_back(fmt::format(
+            "{} holds {} (environment {}) since {}", escaped(ledger.get(hold.environment).user),
+            isForOne(request) ? "it" : nameGpus(hold.devices), hold.environment, hold.since));
     }
-    return more == 0 ? text : text + fmt::format(" and {} more", more);
+    const std::size_t others = holds.size() - clauses.size();
+    return fmt::format("{}{}", fmt::join(clauses, ", "),
+                       others == 0 ? "" : fmt::format(" and {} more", others));
 }
 
 } // namespace genv::core

@@ -14,7 +14,8 @@ namespace genv::core {
 std::string describeKeepers(const AttachRequest& request, const Requester& requester,
                             const Ledger& ledger, const KeptDevices& kept);
 
-/// Returns who holds wanted devices, as a text to append to a sentence.
+/// Returns who holds wanted devices, as a clause: "bob holds GPUs 0-15 (environment 352) since Thu
+/// 2026-11-26 11:30:37". Empty if nobody does.
 std::string describeHolders(const AttachRequest& request, const DeviceTable& devices,
                             const Ledger& ledger);
 

@@ -117,7 +117,7 @@ Message extend(const Action& action) {
                 "The lease was extended",
                 {fmt::format("Environment {}: the lease now ends at {}.",
                              core::escaped(action.environment),
-                             expires ? core::formatLocalTime(*expires) : "an unknown time")},
+                             expires ? core::nameTime(*expires) : "an unknown time")},
                 {},
                 {}};
     } catch (const Error& error) {

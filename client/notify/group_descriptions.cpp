@@ -17,9 +17,14 @@ namespace {
 
 using core::DeviceIndex;
 
+// Root is not somebody to ask.
+std::string askWhy(const Group& group) {
+    return fmt::format("Ask {} why", group.actor == "root" ? "an administrator" : group.actor);
+}
+
 std::string adviceFor(const Group& group, const char* next) {
     if (group.reason == "admin")
-        return fmt::format("Ask {} why; {}.", group.actor, next);
+        return fmt::format("{}; {}.", askWhy(group), next);
     if (group.isRule())
         return fmt::format("{}; {}.", core::adviceOnRule(group.rule()), next);
     return capitalised(next) + ".";
@@ -70,7 +75,7 @@ Part describeTerminated(const Group& group) {
             capitalised(fmt::format("{} {} ended", core::nameProcesses(group.processes),
                                     group.processes.size() == 1 ? "was" : "were")),
             core::describeTermination(group.processes, group.indices(), group.reason, group.actor),
-            group.reason == "admin" ? fmt::format("Ask {} why.", group.actor)
+            group.reason == "admin" ? askWhy(group) + "."
             : group.isRule()        ? fmt::format("{}.", core::adviceOnRule(group.rule()))
                                     : "",
             std::nullopt};

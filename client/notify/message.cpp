@@ -44,6 +44,15 @@ std::optional<std::string> subjectOf(const Notice& notice) {
     return notice.environment + ' ' + cause;
 }
 
+std::optional<std::string> textOf(const ReceivedNotice& received) {
+    if (!isShown(received.notice.kind))
+        return std::nullopt;
+    std::string text;
+    for (const Group& group : grouped({received}))
+        text += (text.empty() ? "" : "; ") + describe(group).sentence;
+    return text;
+}
+
 Message compose(const std::string& subject, const std::vector<ReceivedNotice>& received,
                 std::size_t missing) {
     Message message;

@@ -58,6 +58,9 @@ inline constexpr const char* heldByOthers = "held-by-others";
 /// that is not shown to users.
 std::optional<std::string> subjectOf(const Notice& notice);
 
+/// Returns the sentence about a notice, or nothing for a notice that is not shown to users.
+std::optional<std::string> textOf(const ReceivedNotice& received);
+
 /// Returns a message with the content of all these notices. They have the same subject, are ordered
 /// oldest first, and are at least one. `missing` is the number of further notices that were not
 /// stored.

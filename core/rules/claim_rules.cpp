@@ -2,6 +2,7 @@
 // The rules about what users hold: environments, devices, and for how long.
 #include "core/duration.hpp"
 #include "core/rules/working_state.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -61,9 +62,8 @@ void findLifetimes(WorkingState& state, const RuleSet& rules) {
                 continue;
             Consequences& consequences = state.find(
                 Rule::MaxLifetime, user, environment->id, environment->id,
-                fmt::format(
-                    "Environment {} is active for {} which is {} more than the maximum allowed",
-                    environment->id, formatDuration(age), formatDuration(age - *limit)));
+                fmt::format("Environment {} has been active for {}, {} longer than allowed",
+                            environment->id, formatDuration(age), formatDuration(age - *limit)));
             state.endEnvironment(*environment, consequences);
         }
     }
@@ -78,11 +78,10 @@ void findMaxEnvironments(WorkingState& state, const RuleSet& rules) {
         if (!limit || environments.size() <= *limit)
             continue;
         const std::size_t surplus = environments.size() - *limit;
-        Consequences& consequences = state.find(
-            Rule::MaxEnvironmentsPerUser, user, std::nullopt, std::to_string(user),
-            fmt::format(
-                "User {} has {} active environments which is {} more than the maximum allowed",
-                state.userName(user), environments.size(), surplus));
+        Consequences& consequences =
+            state.find(Rule::MaxEnvironmentsPerUser, user, std::nullopt, std::to_string(user),
+                       fmt::format("User {} has {}, {} more than allowed", state.userName(user),
+                                   counted(environments.size(), "active environment"), surplus));
         for (std::size_t i = 0; i < surplus; ++i) // the most recently started ones end first
             state.endEnvironment(*environments[environments.size() - 1 - i], consequences);
     }
@@ -99,11 +98,11 @@ void findMaxDevicesPerEnvironment(WorkingState& state, const RuleSet& rules) {
             }
             if (!limit || counted.size() <= *limit)
                 continue;
-            Consequences& consequences = state.find(
-                Rule::MaxDevicesPerEnvironment, user, environment->id, environment->id,
-                fmt::format("Environment {} is attached to {} devices which is {} more than "
-                            "the maximum allowed",
-                            environment->id, counted.size(), counted.size() - *limit));
+            Consequences& consequences =
+                state.find(Rule::MaxDevicesPerEnvironment, user, environment->id, environment->id,
+                           fmt::format("Environment {} is attached to {}, {} more than allowed",
+                                       environment->id, core::counted(counted.size(), "device"),
+                                       counted.size() - *limit));
             for (std::size_t i = *limit; i < counted.size();
                  ++i) // attachments are sorted oldest first
                 state.detach(*environment, counted[i]->device.uuid, consequences);

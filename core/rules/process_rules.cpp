@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The rules about compute processes: where they may run, how many, and with how much memory.
 #include "core/rules/working_state.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -212,9 +213,9 @@ void findMaxProcesses(WorkingState& state, const RuleSet& rules) {
         const std::size_t surplus = processes.size() - *limit;
         Consequences& consequences = state.find(
             Rule::MaxProcessesPerUser, user, std::nullopt, std::to_string(user),
-            fmt::format(
-                "User {} is running {} compute processes which is {} more than the maximum allowed",
-                state.userName(user), processes.size(), surplus));
+            fmt::format("User {} is running {}, {} more than allowed", state.userName(user),
+                        counted(processes.size(), "compute process", "compute processes"),
+                        surplus));
         // The most recently started processes end first.
         std::sort(processes.begin(), processes.end(),
                   [](const RunningProcess* a, const RunningProcess* b) {
@@ -251,10 +252,9 @@ void findMemoryPerDevice(WorkingState& state, const RuleSet& rules) {
                 continue;
             Consequences& consequences = state.find(
                 Rule::MaxGpuMemoryPerDevice, user, std::nullopt, fmt::format("{} {}", user, device),
-                fmt::format(
-                    "User {} is using {} on device {} which is {} more than the maximum allowed",
-                    state.userName(user), formatMebibytes(used), state.index(device),
-                    formatMebibytes(used - *limit)));
+                fmt::format("User {} is using {} on device {}, {} more than allowed",
+                            state.userName(user), formatMebibytes(used), state.index(device),
+                            formatMebibytes(used - *limit)));
             state.endFewest(processes, used - *limit, size, consequences);
         }
     }
@@ -279,11 +279,11 @@ void findMemoryPerUser(WorkingState& state, const RuleSet& rules) {
         const Bytes used = sum(processes, size);
         if (used <= *limit)
             continue;
-        Consequences& consequences = state.find(
-            Rule::MaxGpuMemoryPerUser, user, std::nullopt, std::to_string(user),
-            fmt::format(
-                "User {} is using {} of GPU memory which is {} more than the maximum allowed",
-                state.userName(user), formatMebibytes(used), formatMebibytes(used - *limit)));
+        Consequences& consequences =
+            state.find(Rule::MaxGpuMemoryPerUser, user, std::nullopt, std::to_string(user),
+                       fmt::format("User {} is using {} of GPU memory, {} more than allowed",
+                                   state.userName(user), formatMebibytes(used),
+                                   formatMebibytes(used - *limit)));
         state.endFewest(processes, used - *limit, size, consequences);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/slurm/slurm_tools.hpp"
 
+#include "core/sentences.hpp"
 #include "core/text.hpp"
 #include "service/slurm/gres_list.hpp"
 
@@ -165,8 +166,7 @@ std::optional<core::SlurmFailure> objectionTo(const SlurmSetEnd& request,
     const core::WallTime end{std::chrono::seconds{seconds}};
     if (end < request.end)
         return std::nullopt;
-    return core::SlurmFailure{
-        fmt::format("its end is already later ({})", core::formatLocalTime(end))};
+    return core::SlurmFailure{fmt::format("its end is already later ({})", core::nameTime(end))};
 }
 
 SlurmAnswer judgeSlurmResult(const SlurmRequest& request, const SlurmProgramResult& result,

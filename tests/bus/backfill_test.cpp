@@ -59,7 +59,7 @@ class Backfill : public BusTest {
 TEST_F(Backfill, LetsARequestWithALeaseUseWhatIsKeptUntilTheWaitingUserCanStart) {
     const Answer refused = attach(1);
     EXPECT_EQ(refused.error, error::deviceUnavailable);
-    EXPECT_NE(refused.text.find("GPUs 1,2,3 are kept for alice (environment " + hers + ")"),
+    EXPECT_NE(refused.text.find("GPUs 1-3 are kept for alice (environment " + hers + ")"),
               std::string::npos)
         << refused.text;
     EXPECT_NE(refused.text.find("a lifetime of at most 1h"), std::string::npos) << refused.text;

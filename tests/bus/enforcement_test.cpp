@@ -222,7 +222,7 @@ TEST_F(Enforcement, RepeatsForItsCallerAloneAndOnlyWhileTheyStay) {
         caller.processUntil([&] { return !received.empty(); }, "a cycle that finds something");
         EXPECT_EQ(received.front().kind, "finding");
         EXPECT_EQ(received.front().message,
-                  "User alice has 1 active environments which is 1 more than the maximum allowed");
+                  "User alice has 1 active environment, 1 more than allowed");
         EXPECT_EQ(received.back().kind, "end");
         EXPECT_EQ(received.back().message, "Would end environment " + id + " of user alice");
         EXPECT_EQ(environmentCount(), "1") << "a dry run";

@@ -52,7 +52,7 @@ TEST_F(Limits, AreRefusedAtTheRequestWithTheirNumber) {
     EXPECT_EQ(attach(*asAlice, id, 1).readUnsignedList(), std::vector<std::uint32_t>{0});
     const Answer second = attach(*asAlice, id, 2);
     EXPECT_EQ(second.error, error::quotaExceeded);
-    EXPECT_EQ(second.text, "a user may have 1 device, and this would make 2 (MaxDevicesPerUser)");
+    EXPECT_EQ(second.text, "you may have 1 device, and this would make 2 (MaxDevicesPerUser)");
     EXPECT_EQ(devicesOf(id), "0") << "nothing changed";
     const Answer memory = setMemory(*asAlice, id, "9g");
     EXPECT_EQ(memory.error, error::quotaExceeded);
@@ -65,7 +65,7 @@ TEST_F(Limits, HoldForDevicesThatAnActivationNames) {
     const Answer answer = asAlice->manager("Activate", "a{sv}", 3, "pid", "u", hers.pid(),
                                            "gpu-memory", "s", "4g", "indices", "au", 2, 0U, 1U);
     EXPECT_EQ(answer.error, error::quotaExceeded);
-    EXPECT_EQ(answer.text, "a user may have 1 device, and this would make 2 (MaxDevicesPerUser)");
+    EXPECT_EQ(answer.text, "you may have 1 device, and this would make 2 (MaxDevicesPerUser)");
     EXPECT_EQ(environmentCount(), "0");
 }
 

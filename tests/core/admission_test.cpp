@@ -44,10 +44,10 @@ TEST_F(Admission, RefusesTheDeviceBeyondTheLimitAndNamesIt) {
     attachIndices("20", {0});
     EXPECT_EQ(attaching("20", {1}), std::nullopt);
     EXPECT_EQ(attaching("20", {1, 2}),
-              "a user may have 2 devices, and this would make 3 (MaxDevicesPerUser)");
+              "you may have 2 devices, and this would make 3 (MaxDevicesPerUser)");
     EXPECT_EQ(activating({1}), std::nullopt);
     EXPECT_EQ(activating({1, 2}),
-              "a user may have 2 devices, and this would make 3 (MaxDevicesPerUser)");
+              "you may have 2 devices, and this would make 3 (MaxDevicesPerUser)");
 }
 
 TEST_F(Admission, RefusesTheDeviceBeyondTheLimitOfAnEnvironment) {
@@ -98,15 +98,15 @@ TEST_F(Admission, RefusesTheEnvironmentBeyondTheLimitAndNamesIt) {
     EXPECT_EQ(activating(), std::nullopt);
     limits.maxEnvironments = 2;
     EXPECT_EQ(activating(),
-              "a user may have 2 environments, and this would make 3 (MaxEnvironmentsPerUser)");
+              "you may have 2 environments, and this would make 3 (MaxEnvironmentsPerUser)");
     EXPECT_EQ(attaching("20", {0}), std::nullopt) << "that makes no environment";
 }
 
 TEST_F(Admission, CountsAWholeDeviceAsAllOfItsMemory) {
     limits.maxGpuMemory = gigabytes(32);
     EXPECT_EQ(attaching("20", {0, 1}), std::nullopt);
-    EXPECT_EQ(attaching("20", {0, 1, 2}), "a user may have 32g of GPU memory, and this would make "
-                                          "48g (MaxGpuMemoryPerUser)");
+    EXPECT_EQ(attaching("20", {0, 1, 2}), "you may have 32 GB of GPU memory, and this would make "
+                                          "48 GB (MaxGpuMemoryPerUser)");
     EXPECT_EQ(attaching("20", {0, 1, 2}, gigabytes(4)), std::nullopt);
 }
 
@@ -116,10 +116,10 @@ TEST_F(Admission, AddsTheSharesOfOneDeviceUpToWhatItHas) {
     EXPECT_EQ(attaching("30", {0}, gigabytes(2)), std::nullopt);
     EXPECT_EQ(attaching("30", {1}, gigabytes(6)), std::nullopt);
     EXPECT_EQ(attaching("30", {0}, gigabytes(3)),
-              "a user may have 6g of GPU memory on one device, and this would make 7g "
+              "you may have 6 GB of GPU memory on one device, and this would make 7 GB "
               "(MaxGpuMemoryPerDevice)");
-    EXPECT_EQ(attaching("30", {0}), "a user may have 6g of GPU memory on one device, and this "
-                                    "would make 16g (MaxGpuMemoryPerDevice)")
+    EXPECT_EQ(attaching("30", {0}), "you may have 6 GB of GPU memory on one device, and this "
+                                    "would make 16 GB (MaxGpuMemoryPerDevice)")
         << "no more than there is";
 }
 
@@ -129,13 +129,13 @@ TEST_F(Admission, RefusesAConfigurationThatCouldNeverBeAttached) {
     limits.maxGpuMemoryPerDevice = gigabytes(4);
     EXPECT_EQ(core::admitConfiguration(limits, {{}, 2, gigabytes(4)}), std::nullopt);
     EXPECT_EQ(core::admitConfiguration(limits, {{}, 3, {}}),
-              "a user may have 2 devices, and this would make 3 (MaxDevicesPerUser)");
+              "you may have 2 devices, and this would make 3 (MaxDevicesPerUser)");
     EXPECT_EQ(core::admitConfiguration(limits, {{}, {}, gigabytes(5)}),
-              "a user may have 4g of GPU memory on one device, and this would make 5g "
+              "you may have 4 GB of GPU memory on one device, and this would make 5 GB "
               "(MaxGpuMemoryPerDevice)");
     limits.maxGpuMemoryPerDevice.reset();
     EXPECT_EQ(core::admitConfiguration(limits, {{}, {}, gigabytes(9)}),
-              "a user may have 8g of GPU memory, and this would make 9g (MaxGpuMemoryPerUser)");
+              "you may have 8 GB of GPU memory, and this would make 9 GB (MaxGpuMemoryPerUser)");
 }
 
 TEST_F(Admission, LetsAConfigurationBeUnset) {

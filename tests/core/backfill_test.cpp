@@ -3,6 +3,7 @@
 // not for longer. The start of a waiting request is never delayed.
 #include "core/admission.hpp"
 #include "core/leases.hpp"
+#include "core/sentences.hpp"
 #include "tests/core/queue_fixture.hpp"
 
 namespace genv::tests {
@@ -295,11 +296,11 @@ TEST_F(Backfilling, SaysForWhomDevicesAreKeptAndWhatWouldHelp) {
     hold("10", named(0), hours{1});
     waitFor("20", some(4));
     EXPECT_EQ(attachNow("30", some(1)), refused);
-    const std::string since = core::formatLocalTime(clock.wallNow());
+    const std::string since = core::nameTime(clock.wallNow());
     EXPECT_EQ(reasons["30"],
-              "No available devices (3 kept for waiting requests); GPUs 1,2,3 are kept "
+              "No available devices (3 kept for waiting requests); GPUs 1-3 are kept "
               "for user1001 (environment 20); with a lifetime of at most 1h this "
-              "request could start now; GPU 0 is held by user1002 (environment 10) "
+              "request could start now; user1002 holds GPU 0 (environment 10) "
               "since " +
                   since);
     ASSERT_EQ(extend("10", hours{5} + minutes{30} + seconds{59}), given);
@@ -342,7 +343,7 @@ TEST_F(Backfilling, CountsWhatIsKeptTowardsTheLimitsOfWhoeverWaits) {
     };
     EXPECT_EQ(violation({IndicesWanted{{4}}, {}, {}, false}, {}), std::nullopt);
     EXPECT_EQ(violation({IndicesWanted{{4, 5}}, {}, {}, false}, {}),
-              "a user may have 4 devices, and this would make 5 (MaxDevicesPerUser)");
+              "you may have 4 devices, and this would make 5 (MaxDevicesPerUser)");
     EXPECT_EQ(violation({IndicesWanted{{1, 4}}, {}, {}, false}, minutes{5}), std::nullopt)
         << "what is kept for her counts once";
     EXPECT_EQ(queue.keptFor(bob).size(), 0U);

@@ -33,7 +33,7 @@ TEST_F(Children, HaveADeviceOneAtATime) {
     const auto [code, why] = refusal([&] { start("10", "13", alice); });
     EXPECT_EQ(code, ErrorCode::DeviceUnavailable);
     EXPECT_EQ(why.substr(0, why.find(" since")),
-              "No available devices; GPU 2 is held by user1001 (environment 11)");
+              "No available devices: user1001 holds GPU 2 (environment 11)");
     EXPECT_EQ(ledger.find("13"), nullptr);
     start("10", "13", alice, count(1, std::nullopt, true));
     EXPECT_EQ(devicesOf("13"), Indices{2}) << "but for those that over-subscribe";
@@ -162,12 +162,13 @@ TEST_F(Children, ShareAShareOfTheirParents) {
     EXPECT_EQ(refusal([&] { start("10", "13", alice, count(1, gigabytes(9), true)); }).first,
               ErrorCode::NotEnoughDevices)
         << "more than the parent has of it";
-    EXPECT_EQ(refusal([&] {
-                  start("10", "13", alice,
-                        core::AttachRequest{core::IndicesWanted{{0}}, {}, gigabytes(9), true});
-              }),
-              (Refusal{ErrorCode::InvalidArgs,
-                       "environment 10 has 8g of memory on device 0, less than the 9g wanted"}));
+    EXPECT_EQ(
+        refusal([&] {
+            start("10", "13", alice,
+                  core::AttachRequest{core::IndicesWanted{{0}}, {}, gigabytes(9), true});
+        }),
+        (Refusal{ErrorCode::InvalidArgs,
+                 "environment 10 has 8 GB of memory on device 0, less than the 9 GB wanted"}));
     processes.exit(11);
     processes.exit(12);
     start("10", "14", alice);

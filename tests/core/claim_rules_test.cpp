@@ -39,8 +39,8 @@ TEST_F(ClaimRules, EndAnEnvironmentThatOutlivedItsTime) {
     EXPECT_EQ(found.rule, Rule::MaxLifetime);
     EXPECT_EQ(found.user, alice);
     EXPECT_EQ(found.environment, "20");
-    EXPECT_EQ(found.message, "Environment 20 is active for 2h 30min which is 30min more than the "
-                             "maximum allowed");
+    EXPECT_EQ(found.message,
+              "Environment 20 has been active for 2h 30min, 30min longer than allowed");
     EXPECT_EQ(found.consequences.ended, Ids{"20"});
     EXPECT_EQ(detachmentsOf(found), (Texts{"20/GPU-0", "20/GPU-1"}));
     EXPECT_EQ(pidsOf(found), Pids{500}) << "501 is of no environment";
@@ -72,8 +72,7 @@ TEST_F(ClaimRules, EndTheMostRecentEnvironmentsOfWhoHasTooMany) {
     run(501, alice, {{1, gigabytes(1)}}, "23");
     const auto found = finding();
     EXPECT_EQ(found.rule, Rule::MaxEnvironmentsPerUser);
-    EXPECT_EQ(found.message, "User alice has 4 active environments which is 2 more than the "
-                             "maximum allowed");
+    EXPECT_EQ(found.message, "User alice has 4 active environments, 2 more than allowed");
     EXPECT_EQ(found.consequences.ended, (Ids{"24", "21"}));
     EXPECT_EQ(detachmentsOf(found), Texts{"24/GPU-0"});
     EXPECT_EQ(pidsOf(found), Pids{500});
@@ -125,8 +124,7 @@ TEST_F(ClaimRules, DetachTheMostRecentDevicesOfAnEnvironmentThatHasTooMany) {
     const auto found = finding();
     EXPECT_EQ(found.rule, Rule::MaxDevicesPerEnvironment);
     EXPECT_EQ(found.environment, "20");
-    EXPECT_EQ(found.message,
-              "Environment 20 is attached to 3 devices which is 1 more than the maximum allowed");
+    EXPECT_EQ(found.message, "Environment 20 is attached to 3 devices, 1 more than allowed");
     EXPECT_EQ(detachmentsOf(found), Texts{"20/GPU-0"});
     EXPECT_EQ(pidsOf(found), Pids{500});
 }
@@ -222,8 +220,7 @@ TEST_F(ClaimRules, FollowTheOrderInWhichEachSpares) {
     const auto all = findings();
     EXPECT_EQ(messagesOf(all),
               (Texts{"Process 500 from environment 20 is using non-attached GPU(s) 3",
-                     "Environment 20 is active for 2h 20min which is 20min more than the maximum "
-                     "allowed",
+                     "Environment 20 has been active for 2h 20min, 20min longer than allowed",
                      "User alice is using 2 devices which is 1 more than the maximum allowed",
                      "Environment 21 has not used device 1 for 20min"}))
         << "what ended is neither an environment too many nor a device too many nor idle";

@@ -98,8 +98,7 @@ TEST_F(EnforcerRun, EndsEnvironmentsAndSaysSo) {
     look();
     look();
     EXPECT_EQ(messages(),
-              (Texts{("User alice has 1 active environments which is 1 more than the maximum "
-                      "allowed"),
+              (Texts{("User alice has 1 active environment, 1 more than allowed"),
                      "Terminating process 500 from environment 20 that is running on GPU(s) 1",
                      "Detaching environment 20 of user user1001 from device 0",
                      "Detaching environment 20 of user user1001 from device 1",

@@ -68,6 +68,26 @@ TEST_F(Placement, SaysTheWordsThatScriptsMatch) {
               "Requested more devices (5) than total available (2)");
 }
 
+TEST_F(Placement, SaysWhatNoDeviceOrTooFewHave) {
+    haveGpus(2);
+    activate("10", alice);
+    const auto text = [&](std::uint32_t count, std::optional<core::Bytes> share,
+                          std::optional<std::string> model) -> std::string {
+        try {
+            planned("10", {CountWanted{count}, std::move(model), share, false});
+        } catch (const core::Error& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_EQ(text(1, core::Bytes{500ULL << 30}, {}), "no GPU has 500 GiB of memory");
+    EXPECT_EQ(text(3, core::Bytes{1ULL << 30}, {}),
+              "requested 3 GPUs, but only 2 have 1 GiB of memory");
+    EXPECT_EQ(text(1, {}, "H100"), "no GPU is of model \"H100\"");
+    EXPECT_EQ(text(1, core::Bytes{1ULL << 30}, "H100"),
+              "no GPU is of model \"H100\" with 1 GiB of memory");
+}
+
 TEST_F(Placement, CountsWhatIsAttachedAndKeepsASurplus) {
     haveGpus(4);
     activate("10", alice);

@@ -233,8 +233,7 @@ TEST_F(MaxProcessesRule, EndsTheMostRecentlyStarted) {
     const auto found = finding();
     EXPECT_EQ(found.rule, Rule::MaxProcessesPerUser);
     EXPECT_EQ(found.user, alice);
-    EXPECT_EQ(found.message, "User alice is running 4 compute processes which is 2 more than the "
-                             "maximum allowed");
+    EXPECT_EQ(found.message, "User alice is running 4 compute processes, 2 more than allowed");
     EXPECT_EQ(pidsOf(found), (Pids{500, 502}));
 }
 
@@ -271,8 +270,7 @@ TEST_F(MemoryRules, EndWhatGoesOverTheLimitOfADevice) {
     run(502, alice, {{0, mebibytes(8)}}, "20");
     const auto found = finding();
     EXPECT_EQ(found.rule, Rule::MaxGpuMemoryPerDevice);
-    EXPECT_EQ(found.message,
-              "User alice is using 1008mi on device 0 which is 8mi more than the maximum allowed");
+    EXPECT_EQ(found.message, "User alice is using 1008mi on device 0, 8mi more than allowed");
     EXPECT_EQ(pidsOf(found), Pids{502});
 }
 
@@ -285,8 +283,7 @@ TEST_F(MemoryRules, EndWhatGoesOverTheLimitOfAUser) {
     run(503, alice, {{3, mebibytes(450)}});
     const auto found = finding();
     EXPECT_EQ(found.rule, Rule::MaxGpuMemoryPerUser);
-    EXPECT_EQ(found.message, "User alice is using 1450mi of GPU memory which is 450mi more than "
-                             "the maximum allowed");
+    EXPECT_EQ(found.message, "User alice is using 1450mi of GPU memory, 450mi more than allowed");
     EXPECT_EQ(pidsOf(found), Pids{503})
         << "400 does not suffice, 450 does, 600 is more than needed";
 }

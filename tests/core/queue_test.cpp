@@ -2,6 +2,7 @@
 // Waiting requests get devices in the order of the requests, whatever happens in between. No later
 // request gets a device that an earlier one could use, and no request is forgotten.
 #include "core/caps.hpp"
+#include "core/sentences.hpp"
 #include "tests/core/queue_fixture.hpp"
 
 namespace genv::tests {
@@ -239,9 +240,8 @@ TEST_F(Queueing, NamesThoseWhoHoldWhatIsWanted) {
     activate("20", bob);
     attachCount("10", 1);
     EXPECT_EQ(attachNow("20", {CountWanted{1}, {}, {}, false}), ErrorCode::DeviceUnavailable);
-    EXPECT_EQ(reasons["20"],
-              "No available devices; GPU 0 is held by user1001 (environment 10) since " +
-                  core::formatLocalTime(clock.wallNow()));
+    EXPECT_EQ(reasons["20"], "No available devices: user1001 holds GPU 0 (environment 10) since " +
+                                 core::nameTime(clock.wallNow()));
 }
 
 TEST_F(Queueing, RefusesMoreThanTheMachineHasAtOnce) {
@@ -413,23 +413,46 @@ TEST_F(Queueing, KeepsADeviceThatSomebodyWaitsForByItsUuid) {
     EXPECT_EQ(attachNow("30", {UuidsWanted{{"GPU-1"}}, {}, gigabytes(1), false}),
               ErrorCode::DeviceUnavailable)
         << "or small shares could come and go for ever";
-    EXPECT_NE(reasons["30"].find("GPU 1 is held by"), std::string::npos) << reasons["30"];
-    EXPECT_EQ(reasons["30"].find("GPU 0 is held"), std::string::npos) << reasons["30"];
+    EXPECT_NE(reasons["30"].find("holds it"), std::string::npos) << reasons["30"];
+    EXPECT_EQ(reasons["30"].find("GPU 0"), std::string::npos) << reasons["30"];
     EXPECT_EQ(attachNow("30", {CountWanted{1}, {}, {}, false}), nothing) << "the other one is free";
     detach("10");
     EXPECT_TRUE(isGranted("20"));
     EXPECT_EQ(devicesOf("20"), Indices{1});
 }
 
-TEST_F(Queueing, NamesAFewOfManyHolders) {
+TEST_F(Queueing, NamesAHolderOfManyDevicesOnce) {
     haveGpus(6);
     activate("10", alice);
     activate("20", bob);
-    attachCount("10", 6);
-    EXPECT_EQ(attachNow("20", {CountWanted{1}, {}, {}, false}), ErrorCode::DeviceUnavailable);
-    EXPECT_NE(reasons["20"].find("GPU 3 is held by"), std::string::npos) << reasons["20"];
-    EXPECT_EQ(reasons["20"].find("GPU 4 is held by"), std::string::npos) << reasons["20"];
-    EXPECT_EQ(reasons["20"].substr(reasons["20"].size() - 11), " and 2 more");
+    attachCount("10", 4);
+    const std::string since = core::nameTime(clock.wallNow());
+    clock.pass(std::chrono::hours{1});
+    attach("10", {IndicesWanted{{5}}, {}, {}, false});
+    attach("20", {IndicesWanted{{4}}, {}, {}, false});
+    const std::string later = core::nameTime(clock.wallNow());
+    activate("30", bob);
+    EXPECT_EQ(attachNow("30", {CountWanted{1}, {}, {}, false}), ErrorCode::DeviceUnavailable);
+    EXPECT_EQ(reasons["30"],
+              "No available devices: user1001 holds GPUs 0-3 (environment 10) since " + since +
+                  ", user1002 holds GPU 4 (environment 20) since " + later +
+                  ", user1001 holds GPU 5 (environment 10) since " + later);
+    EXPECT_EQ(attachNow("30", {IndicesWanted{{5}}, {}, {}, false}), ErrorCode::DeviceUnavailable);
+    EXPECT_EQ(reasons["30"],
+              "Device 5 is not available: user1001 holds it (environment 10) since " + later);
+}
+
+TEST_F(Queueing, NamesAFewOfManyHolders) {
+    haveGpus(6);
+    activate("90", bob);
+    for (const std::uint32_t index : {0U, 1U, 2U, 3U, 4U, 5U}) {
+        activate(std::to_string(10 + index), alice);
+        attach(std::to_string(10 + index), {IndicesWanted{{index}}, {}, {}, false});
+    }
+    EXPECT_EQ(attachNow("90", {CountWanted{1}, {}, {}, false}), ErrorCode::DeviceUnavailable);
+    EXPECT_NE(reasons["90"].find("holds GPU 3"), std::string::npos) << reasons["90"];
+    EXPECT_EQ(reasons["90"].find("holds GPU 4"), std::string::npos) << reasons["90"];
+    EXPECT_TRUE(reasons["90"].ends_with(" and 2 more")) << reasons["90"];
 }
 
 TEST_F(Queueing, ServesAnEnvironmentThatLivesOnAKernelOnly) {

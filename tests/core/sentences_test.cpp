@@ -13,6 +13,12 @@ using namespace std::chrono_literals;
 TEST(Sentences, CountDevicesAndProcesses) {
     EXPECT_EQ(core::nameGpus({1}), "GPU 1");
     EXPECT_EQ(core::nameGpus({0, 1}), "GPUs 0,1");
+    EXPECT_EQ(core::nameGpus({0, 1, 2, 3, 5, 6, 8}), "GPUs 0-3,5,6,8");
+    EXPECT_EQ(core::nameGpus({7, 8, 9}), "GPUs 7-9");
+    EXPECT_EQ(core::nameMemory(core::Bytes{80ULL << 30}), "80 GiB");
+    EXPECT_EQ(core::nameMemory(core::Bytes{500'000'000'000}), "500 GB");
+    EXPECT_EQ(core::nameMemory(core::Bytes{512ULL << 20}), "512 MiB");
+    EXPECT_EQ(core::nameMemory(core::Bytes{1536ULL << 20}), "1.5 GiB");
     core::NamedProcesses processes{{12, ""}};
     EXPECT_EQ(core::nameProcesses(processes), "process 12");
     processes[11] = "python3";
@@ -63,7 +69,7 @@ TEST(Sentences, SayWhatEndedProcesses) {
 
 TEST(Sentences, SayWhenSomethingEndsAndHowToProlongIt) {
     const core::WallTime end{std::chrono::seconds{1'600'000'000}};
-    const std::string when = core::formatLocalTime(end);
+    const std::string when = core::nameTime(end);
     EXPECT_EQ(core::describeLeaseEnding({}, end),
               "this environment ends at " + when + "; \"genv extend\" prolongs it");
     EXPECT_EQ(core::describeLeaseEnding({3}, end),
@@ -87,11 +93,9 @@ TEST(Sentences, SayHowADeviceIs) {
 
 TEST(Sentences, SayHowMuchOfAShareIsUsed) {
     EXPECT_EQ(core::describeMemory(0, {2048ULL << 20}, {1ULL << 30}),
-              core::formatMebibytes({2048ULL << 20}) + " of GPU 0's memory is used, " +
-                  core::formatMebibytes({1ULL << 30}) + " over the share of 1gi");
+              "2 GiB of GPU 0's memory is used, 1 GiB over the share of 1 GiB");
     EXPECT_EQ(core::describeMemory(0, {1000ULL << 20}, {1ULL << 30}),
-              core::formatMebibytes({1000ULL << 20}) +
-                  " of the share of 1gi of GPU 0's memory is used");
+              "1000 MiB of the share of 1 GiB of GPU 0's memory is used");
     EXPECT_EQ(core::describeSharing(0, "20", "bob"),
               "GPU 0 is now shared with bob (environment 20)");
     EXPECT_EQ(core::describeLingering({0}, {12}),

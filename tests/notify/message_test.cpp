@@ -36,10 +36,10 @@ Message messageOf(const std::vector<Notice>& notices) {
 TEST(Message, NamesEverythingThatABurstTookAway) {
     const Message message =
         messageOf({detached("3"), detached("0"), detached("1"), detached("2"), detached("10")});
-    EXPECT_EQ(message.title, "GPUs 0,1,2,3,10 were taken away");
-    EXPECT_EQ(message.sentences, Texts{"Environment 58: GPUs 0,1,2,3,10 were taken away by an "
+    EXPECT_EQ(message.title, "GPUs 0-3,10 were taken away");
+    EXPECT_EQ(message.sentences, Texts{"Environment 58: GPUs 0-3,10 were taken away by an "
                                        "administrator (root)."});
-    EXPECT_EQ(message.hint, "Ask root why; \"genv attach\" attaches another.");
+    EXPECT_EQ(message.hint, "Ask an administrator why; \"genv attach\" attaches another.");
     EXPECT_EQ(message.urgency, Urgency::Normal);
     EXPECT_EQ(message.category, "device.removed");
     ASSERT_EQ(message.actions.size(), 1U);
@@ -89,7 +89,7 @@ TEST(Message, OfALeaseNamesItsDevicesOnceAndCanExtendIt) {
     const Message message = messageOf({ends("1"), ends("0")});
     EXPECT_EQ(message.sentences,
               Texts{"Environment 58: the lease of GPUs 0,1 ends at " +
-                    core::formatLocalTime(start + 10min) + "; \"genv extend\" prolongs it."});
+                    core::nameTime(start + 10min) + "; \"genv extend\" prolongs it."});
     EXPECT_EQ(message.category, "x-genv.lease.ending");
     ASSERT_EQ(message.actions.size(), 1U);
     EXPECT_EQ(message.actions[0].kind, Action::Kind::Extend);
@@ -103,14 +103,14 @@ TEST(Message, SaysOneWarningForMemoryAndItsRule) {
         notice("memory", {{"device", "0"}, {"used", "4296015872"}, {"share", "4294967296"}});
     EXPECT_EQ(
         messageOf({memory}).sentences,
-        Texts{"Environment 58: 4097mi of GPU 0's memory is used, 1mi over the share of 4gi."});
+        Texts{"Environment 58: 4 GiB of GPU 0's memory is used, 1 MiB over the share of 4 GiB."});
     const Message message =
         messageOf({memory, notice("warning", {{"rule", "env-memory"},
                                               {"message", "Environment 58 is using too much"},
                                               {"left", "30"}})});
     EXPECT_EQ(message.sentences,
               Texts{"Environment 58 is using too much; the rule env-memory acts at " +
-                    core::formatLocalTime(start + 30s) + "."});
+                    core::nameTime(start + 30s) + "."});
     EXPECT_EQ(message.title, "The rule env-memory acts soon");
 }
 
@@ -270,12 +270,13 @@ TEST(Gatherer, KeepsEnvironmentsAndCausesApart) {
 TEST(Terminal, WrapsWordsAndColoursOnlyWhereItMay) {
     const Message message = messageOf({detached("1")});
     const std::string line = terminalText(message, start, {});
-    EXPECT_EQ(line.substr(8), " genv: Environment 58: GPU 1 was taken away by an administrator "
-                              "(root). Ask root why; \"genv attach\" attaches another.\n");
+    EXPECT_EQ(line.substr(8),
+              " genv: Environment 58: GPU 1 was taken away by an administrator "
+              "(root). Ask an administrator why; \"genv attach\" attaches another.\n");
     const std::string narrow = terminalText(message, start, {40, false});
     EXPECT_EQ(narrow.substr(8), " genv: Environment 58: GPU 1 was\n"
                                 "    taken away by an administrator\n"
-                                "    (root). Ask root why; \"genv attach\"\n"
+                                "    (root). Ask an administrator why; \"genv attach\"\n"
                                 "    attaches another.\n");
     const std::string coloured = terminalText(message, start, {0, true});
     EXPECT_EQ(coloured.substr(8, 27), " \x1b[1;33mgenv:\x1b[0m Environme");

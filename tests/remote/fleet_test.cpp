@@ -301,8 +301,7 @@ TEST(FleetRules, CountHostsAndLeaveThoseWithTheFewestDevices) {
     const auto hosts = aliceWith({1, 3, 2});
     EXPECT_EQ(decided(hosts, limitHosts(3)).findings(), Texts{});
     const auto all = decided(hosts, limitHosts(2));
-    EXPECT_EQ(all.findings(),
-              Texts{"User alice is using 3 hosts which is 1 more than the maximum allowed"});
+    EXPECT_EQ(all.findings(), Texts{"User alice is using 3 hosts, 1 more than allowed"});
     EXPECT_EQ(all.decision.findings[0].finding.rule, "max-hosts-per-user");
     EXPECT_EQ(all.detached(), Texts{"0/7/0"});
     EXPECT_EQ(all.decision.orders[0].actions[0].rule, "max-hosts-per-user");
@@ -323,8 +322,7 @@ TEST(FleetRules, DoNotCountAgainWhatIsTakenAwayAlready) {
     auto rules = limitHosts(2);
     rules.maxDevices.everybody = 4;
     const auto all = decided(aliceWith({2, 2, 1}), rules);
-    EXPECT_EQ(all.findings(),
-              Texts{"User alice is using 3 hosts which is 1 more than the maximum allowed"});
+    EXPECT_EQ(all.findings(), Texts{"User alice is using 3 hosts, 1 more than allowed"});
     EXPECT_EQ(all.detached(), Texts{"2/7/0"});
 }
 

@@ -88,7 +88,7 @@ class ShellFilesTest : public tests::LedgerTest {
         events.emit(core::LeaseEnding{id, alice, device, std::chrono::minutes{10}});
     }
     [[nodiscard]] std::string inTime(std::chrono::seconds time) const {
-        return core::formatLocalTime(clock.wallNow() + time);
+        return core::nameTime(clock.wallNow() + time);
     }
 
     tests::TemporaryFolder folder;

@@ -80,9 +80,8 @@ TEST_F(ShellNewsTest, TellEachEnvironmentOfAUserWhatIsAboutNoneOfThem) {
 TEST_F(ShellNewsTest, WarnBeforeARuleActsAndSayWhen) {
     events.emit(core::RuleWarning{alice, "7", "env-memory", "It is \x1b too much",
                                   std::chrono::seconds{30}});
-    EXPECT_EQ(sentencesOf(),
-              Texts{"It is \\x1b too much; the rule env-memory acts at " +
-                    core::formatLocalTime(clock.wallNow() + std::chrono::seconds{30})});
+    EXPECT_EQ(sentencesOf(), Texts{"It is \\x1b too much; the rule env-memory acts at " +
+                                   core::nameTime(clock.wallNow() + std::chrono::seconds{30})});
 }
 
 TEST_F(ShellNewsTest, SayThatADeviceIsNotWellToThoseWhoHoldIt) {
@@ -105,7 +104,7 @@ TEST_F(ShellNewsTest, SayThatMemoryRunsOut) {
     events.emit(core::MemoryFilling{
         "7", alice, ledger.device(1).facts, {std::uint64_t{3} << 30}, {std::uint64_t{2} << 30}});
     EXPECT_EQ(sentencesOf(),
-              Texts{"3072mi of GPU 1's memory is used, 1024mi over the share of 2gi"});
+              Texts{"3 GiB of GPU 1's memory is used, 1 GiB over the share of 2 GiB"});
 }
 
 TEST_F(ShellNewsTest, SayWhatTheKernelRefusedToEachEnvironmentOfTheUser) {

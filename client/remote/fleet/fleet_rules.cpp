@@ -3,6 +3,7 @@
 
 #include "client/remote/fleet/machine.hpp"
 #include "core/rules/action.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -111,10 +112,10 @@ void findMaxHosts(const Machines& machines, const UserLimits& limits,
         if (!limit || byHost.size() <= *limit)
             continue;
         const std::size_t surplus = byHost.size() - *limit;
-        findings.push_back(fleetFinding(
-            maxHostsRule, user,
-            fmt::format("User {} is using {} hosts which is {} more than the maximum allowed", user,
-                        byHost.size(), surplus)));
+        findings.push_back(
+            fleetFinding(maxHostsRule, user,
+                         fmt::format("User {} is using {}, {} more than allowed", user,
+                                     core::counted(byHost.size(), "host"), surplus)));
         std::vector<std::size_t> order;
         for (const auto& [host, there] : byHost)
             order.push_back(host);

@@ -47,4 +47,4 @@ class Attribution(GpuTest):
         self.assertEqual(program.wait(), 0)
         done = self.bob.run("genvctl", "run", "--uuid", self.uuid, "--wait=10s", "--", "cuda-holder", "100", "0")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.saw(refused.stderr.splitlines()[0].partition("; ")[2] or "refused")
+        self.saw(refused.stderr.splitlines()[0].rpartition(": ")[2] or "refused")

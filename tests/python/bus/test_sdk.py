@@ -339,7 +339,7 @@ class TestRequests:
         """) == ["[2] [2]", "NoSuchDevice: there is no device 9 on this machine, which has 0, 1, 2, 3",
                  "NotAttached: environment " + self.pid(world) + " is not attached to device 3",
                  'NoSuchDevice: there is no device with the UUID "GPU-none" on this machine',
-                 'NotEnoughDevices: Requested more devices (1) than total available (0) of model "H100" [0, 2]',
+                 'NotEnoughDevices: no GPU is of model "H100" [0, 2]',
                  "[0, 2]"]
 
     @staticmethod
