@@ -9,6 +9,7 @@
 #include "client/genvctl/completion/completion_values.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/help/examples.hpp"
+#include "client/genvctl/options/optional_times.hpp"
 #include "client/genvctl/shell/genv1.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
@@ -194,7 +195,8 @@ int finish(const Failure& failure) {
     return static_cast<int>(failure.status());
 }
 
-void parse(CLI::App& app, const std::vector<std::string>& words) {
+void parse(CLI::App& app, const std::vector<std::string>& given) {
+    const std::vector<std::string> words = withOptionalTimes(app, given);
     try {
         app.parse(std::vector<std::string>(words.rbegin(), words.rend())); // in CLI11's order
     } catch (const CLI::Success&) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/command_line/usage_error.hpp"
 
+#include "core/command_line/closest_word.hpp"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -22,6 +24,42 @@ std::string namedCommand(const CLI::App& app) {
 
 bool hasCommands(const CLI::App& app) {
     return !app.get_subcommands([](const CLI::App*) { return true; }).empty();
+}
+
+// Returns the command that the arguments select.
+const CLI::App& selectedCommand(const CLI::App& app) {
+    const std::vector<CLI::App*> selected = app.get_subcommands();
+    return selected.empty() ? app : selectedCommand(*selected.front());
+}
+
+std::vector<std::string> commandNames(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App* each) {
+             return !each->get_name().empty() && !each->get_group().empty();
+         }))
+        names.push_back(command->get_name());
+    return names;
+}
+
+// Returns the shown options of a command, and those of its parents that it accepts as well.
+std::vector<std::string> optionNames(const CLI::App& command) {
+    std::vector<std::string> names;
+    for (const CLI::App* app = &command; app != nullptr;
+         app = app->get_fallthrough() ? app->get_parent() : nullptr) {
+        for (const CLI::Option* option :
+             app->get_options([](const CLI::Option* each) { return !each->get_group().empty(); })) {
+            for (const std::string& name : option->get_lnames())
+                names.push_back("--" + name);
+        }
+    }
+    return names;
+}
+
+// Returns a hint that begins with the word that was probably meant.
+std::string hintAt(const std::string& word, const std::vector<std::string>& known,
+                   const std::string& hint) {
+    const auto closest = closestWord(word.substr(0, word.find('=')), known);
+    return closest ? fmt::format("Did you mean \"{}\"? {}", *closest, hint) : hint;
 }
 
 std::string unexpectedWord(const CLI::App& app, const std::string& command) {
@@ -101,9 +139,17 @@ UsageError usageError(const CLI::App& app, const CLI::ParseError& error) {
     const std::vector<std::string> extras = app.remaining(true);
     const bool isCommand = hasCommands(app) && app.get_subcommands().empty() && !extras.empty() &&
                            !extras.front().starts_with('-');
-    if (isCommand)
-        return unknownCommand(extras.front(), command);
-    return {unexpectedWord(app, command), hint};
+    if (isCommand) {
+        const UsageError unknown = unknownCommand(extras.front(), command);
+        return {unknown.what(), hintAt(extras.front(), commandNames(app), unknown.hint())};
+    }
+    if (extras.empty())
+        return {unexpectedWord(app, command), hint};
+    const CLI::App& selected = selectedCommand(app);
+    return {unexpectedWord(app, command),
+            hintAt(extras.front(),
+                   extras.front().starts_with('-') ? optionNames(selected) : commandNames(selected),
+                   hint)};
 }
 
 void refuseValue(std::string_view option, std::string_view value, std::string_view expected) {

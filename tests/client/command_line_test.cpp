@@ -4,6 +4,7 @@
 #include "client/genvctl/command_line.hpp"
 #include "client/genvctl/completion/completion.hpp"
 #include "client/genvctl/help/examples.hpp"
+#include "client/genvctl/options/optional_times.hpp"
 #include "core/command_line/help_formatter.hpp"
 #include "core/command_line/usage_error.hpp"
 
@@ -152,6 +153,48 @@ TEST(CommandLine, EveryCommandHasExamples) {
     }
 }
 
+TEST(CommandLine, UsageErrorsNameTheWordThatWasProbablyMeant) {
+    const auto meant = [](const std::vector<std::string>& words) {
+        const std::string text = rejection(words);
+        const std::string before = "\nDid you mean \"";
+        const std::size_t begin = text.find(before);
+        if (begin == std::string::npos)
+            return std::string();
+        const std::size_t end = text.find("\"? See \"genvctl", begin);
+        return text.substr(begin + before.size(), end - begin - before.size());
+    };
+    EXPECT_EQ(meant({"atach"}), "attach");
+    EXPECT_EQ(meant({"stauts"}), "status");
+    EXPECT_EQ(meant({"devices", "fnd"}), "find");
+    EXPECT_EQ(meant({"attach", "--gpu=2"}), "--gpus");
+    EXPECT_EQ(meant({"run", "--lifetme", "2h"}), "--lifetime");
+    EXPECT_EQ(meant({"status", "--jsno"}), "--json") << "a global option";
+    EXPECT_EQ(meant({"frobnicate"}), "");
+    EXPECT_EQ(meant({"attach", "--frob"}), "");
+    EXPECT_EQ(meant({"status", "x"}), "");
+}
+
+TEST(CommandLine, AnOptionalTimeMayBeTheNextWord) {
+    using Words = std::vector<std::string>;
+    const auto joined = [](const Words& words) {
+        Words result;
+        withCommandLine([&](const CLI::App& app) { result = withOptionalTimes(app, words); });
+        return result;
+    };
+    EXPECT_EQ(joined({"attach", "--wait", "2h"}), (Words{"attach", "--wait=2h"}));
+    EXPECT_EQ(joined({"-H", "run", "run", "--wait", "1h 30min", "--", "true"}),
+              (Words{"-H", "run", "run", "--wait=1h 30min", "--", "true"}));
+    EXPECT_EQ(joined({"remote", "-H", "a", "run", "--gpus", "1", "--wait", "30s", "sleep", "5s"}),
+              (Words{"remote", "-H", "a", "run", "--gpus", "1", "--wait=30s", "sleep", "5s"}));
+    for (const Words& same :
+         {Words{"run", "--wait", "sleep", "5s"}, Words{"run", "--wait", "2", "x"},
+          Words{"run", "--wait=2h", "5s"}, Words{"run", "--wait", "--", "2h"},
+          Words{"run", "program", "--wait", "2h"}, Words{"run", "--", "program", "--wait", "2h"},
+          Words{"attach", "--wait"}, Words{"attach", "--wait", "--gpus", "2"},
+          Words{"activate", "--name", "--wait", "2h"}, Words{"attach", "--wait", "h"}})
+        EXPECT_EQ(joined(same), same);
+}
+
 TEST(CommandLine, UsageErrorsNameTheWordAndWhatIsExpected) {
     EXPECT_EQ(rejection({"attach", "--frob"}), "unknown option \"--frob\" for \"genvctl attach\"\n"
                                                "See \"genvctl attach --help\".");
@@ -163,13 +206,13 @@ TEST(CommandLine, UsageErrorsNameTheWordAndWhatIsExpected) {
     };
     EXPECT_EQ(firstLine({"--frob"}), "unknown option \"--frob\" for \"genvctl\"");
     EXPECT_EQ(firstLine({"status", "x"}), "unexpected argument \"x\" for \"genvctl status\"");
-    EXPECT_EQ(firstLine({"attach", "--count"}), "missing value for --count");
-    EXPECT_EQ(firstLine({"devices", "find"}), "missing option --eid");
+    EXPECT_EQ(firstLine({"attach", "--count"}), "missing value for --gpus");
+    EXPECT_EQ(firstLine({"devices", "find"}), "missing option --id");
     EXPECT_EQ(firstLine({"policy", "check"}), "missing argument FILE");
     EXPECT_EQ(firstLine({"isolation"}), "missing command");
     EXPECT_EQ(firstLine({"run"}), "missing argument COMMAND");
     EXPECT_EQ(firstLine({"attach", "--count", "x"}),
-              "invalid value \"x\" for --count: expected a number");
+              "invalid value \"x\" for --gpus: expected a number");
     EXPECT_EQ(firstLine({"monitor", "--port", "70000"}),
               "invalid value \"70000\" for --port: expected 0-65535");
     EXPECT_EQ(firstLine({"history", "-n", "0"}),

@@ -54,11 +54,11 @@ TEST(Completion, OffersCommandsThatBeginSo) {
 }
 
 TEST(Completion, OffersTheOptionsOfTheCommandAndOfThoseAboveIt) {
-    EXPECT_EQ(
-        candidates({"devices", "detach", "--"}),
-        (Words{"--help", "--eid", "--index", "--quiet", "--no-header", "--format", "--timestamp",
-               "--wide", "--no-cleanup", "--reset", "--json", "--full", "--no-legend", "--no-pager",
-               "--host", "--cluster", "--no-ask-password", "--version"}));
+    EXPECT_EQ(candidates({"devices", "detach", "--"}),
+              (Words{"--help", "--id", "--eid", "--index", "--quiet", "--no-header", "--format",
+                     "--timestamp", "--wide", "--no-cleanup", "--reset", "--json", "--full",
+                     "--no-legend", "--no-pager", "--host", "--cluster", "--no-ask-password",
+                     "--version"}));
     EXPECT_EQ(candidates({"run", "--g"}), (Words{"--gpus", "--gpu-memory"}));
     EXPECT_EQ(candidates({"--shell"}), Words{}) << "hidden";
     EXPECT_EQ(candidates({"enforce", "--no-env"}), (Words{"--no-env-devices", "--no-env-memory"}));
@@ -122,6 +122,7 @@ TEST(Completion, LeavesACommandAndItsWordsToTheShell) {
     };
     EXPECT_EQ(commandAt({"run", "pyt"}), 1U);
     EXPECT_EQ(commandAt({"run", "--gpus", "1", "pyt"}), 3U);
+    EXPECT_EQ(commandAt({"run", "--wait", "2h", "pyt"}), 3U);
     EXPECT_EQ(commandAt({"run", "--gpus", "1", "--", "python", "--he"}), 4U);
     EXPECT_EQ(commandAt({"run", "python", "--gpus", ""}), 1U) << "python's own option";
 }

@@ -117,15 +117,15 @@ TEST_F(MachineTables, SayWhoHoldsWhatAndHowBusyItIs) {
 
 TEST_F(MachineTables, LeaveOutWhatDoesNotFit) {
     options.timestamp = false;
-    EXPECT_EQ(deviceLines(40)[0], "ID      ENV ID      USER");
+    EXPECT_EQ(deviceLines(40)[0], "ID ENV ID ENV NAME USER");
     EXPECT_EQ(deviceLines(80)[0],
-              "ID      ENV ID      ENV NAME        ATTACHED        USER        MEMORY");
+              "ID ENV ID ENV NAME ATTACHED       USER        MEMORY        UTIL");
     const auto hundred = deviceLines(120);
     for (const char* title : {"USER", "MODEL", "MEMORY", "UTIL", "TEMP"})
         EXPECT_NE(hundred[0].find(title), std::string::npos) << hundred[0];
-    EXPECT_EQ(environmentLines(40)[0], "ID      USER            NAME");
+    EXPECT_EQ(environmentLines(40)[0], "ID USER        NAME     CREATED");
     EXPECT_EQ(environmentLines(80)[0],
-              "ID      USER            NAME            CREATED              PID(S)      DEVICES");
+              "ID USER        NAME     CREATED        PID(S) DEVICES LEASE ENDS MEMORY");
     EXPECT_EQ(environmentLines(120)[0],
               "ID      USER            NAME            CREATED              "
               "PID(S)      DEVICES   LEASE ENDS    MEMORY");

@@ -59,12 +59,12 @@ TEST(Table, FitsATerminalByShorteningWhatIsTooLong) {
               "0       an-id-that-is-long a name that is much longer 25 minutes ago\n"
               "1       an-id-that-is-long short                      just now\n");
     table.fit(51);
-    EXPECT_EQ(table.text(true), "ID      ENV ID      ENV NAME        ATTACHED\n"
-                                "0       an-id-that… a name that is… 25 minutes ago\n"
-                                "1       an-id-that… short           just now\n");
+    EXPECT_EQ(table.text(true), "ID ENV ID      ENV NAME        ATTACHED\n"
+                                "0  an-id-that… a name that is… 25 minutes ago\n"
+                                "1  an-id-that… short           just now\n");
     table.fit(40);
-    EXPECT_EQ(table.text(false), "0       an-id-that… a name that is… 25 …\n"
-                                 "1       an-id-that… short           jus…\n");
+    EXPECT_EQ(table.text(false), "0  an-id-that… a name that is… 25 minut…\n"
+                                 "1  an-id-that… short           just now\n");
 }
 
 // The column ENV NAME and then ATTACHED may be dropped; the others stay.
@@ -87,18 +87,18 @@ TEST(Table, LeavesColumnsOutWhereShorterCellsDoNotFit) {
         return table.text(true);
     };
     EXPECT_EQ(fitted(200), tableWithExtras().text(true));
-    EXPECT_EQ(fitted(77),
-              "ID      ENV ID      ENV NAME        ATTACHED        USER        NOTE\n"
-              "0       7           木の名前の長い… 25 minutes ago  alice       a longer note\n"
-              "1\n");
-    EXPECT_EQ(fitted(70), "ID      ENV ID      ENV NAME           ATTACHED        USER\n"
-                          "0       7           木の名前の長い名前 25 minutes ago  alice\n"
+    EXPECT_EQ(fitted(70), "ID ENV ID ENV NAME           ATTACHED       USER  NOTE\n"
+                          "0  7      木の名前の長い名前 25 minutes ago alice a longer note\n"
+                          "1\n")
+        << "narrow columns come before shorter cells";
+    EXPECT_EQ(fitted(50), "ID ENV ID ENV NAME           ATTACHED       USER\n"
+                          "0  7      木の名前の長い名前 25 minutes ago alice\n"
                           "1\n");
-    EXPECT_EQ(fitted(50), "ID      ENV ID      ENV NAME           USER\n"
-                          "0       7           木の名前の長い名前 alice\n"
+    EXPECT_EQ(fitted(40), "ID ENV ID ENV NAME           USER\n"
+                          "0  7      木の名前の長い名前 alice\n"
                           "1\n");
-    EXPECT_EQ(fitted(30), "ID      ENV ID      USER\n"
-                          "0       7           alice\n"
+    EXPECT_EQ(fitted(20), "ID ENV ID USER\n"
+                          "0  7      alice\n"
                           "1\n");
 }
 

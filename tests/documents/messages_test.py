@@ -32,6 +32,10 @@ MESSAGES = {
     r"\bwhat (?:it|they) (?:made|says?|said)\b": "a noun",
     r"\bstays? as (?:it is|they are)\b(?!\")": "unchanged",
     r"\bas if (?:genv|it) were not there\b": "without genv",
+    # One word for one thing.
+    r"\b(?:graphics|video) cards?\b|\baccelerators?\b": "GPU",
+    r"\blease (?:time|duration)\b|\blife ?span\b|\ballotments?\b": "lease",
+    r"\bask root\b": "ask an administrator",
 }
 # Parts of a text are no sentences, and tables of words are no text.
 SHORTEST, LONGEST = 3, 700

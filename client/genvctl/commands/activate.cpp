@@ -32,6 +32,7 @@ namespace {
 namespace names = dbus::contract::error;
 
 constexpr const char* promptPrefix = "(genv) ";
+constexpr const char* howToAttach = "\"genv attach --gpus 1\" attaches one";
 
 struct ActivateArguments {
     std::optional<std::string> id;
@@ -175,6 +176,12 @@ std::vector<Variable> changedVariables(const ActivateArguments& arguments) {
     return variables;
 }
 
+// Whoever mistypes an id gets a new environment in place of the one that exists.
+void warnOfNewEnvironment(Context& context, const std::string& id) {
+    warn(fmt::format("there was no environment \"{}\": a new one started, without GPUs", id),
+         context.otherEnvironmentHint(id).value_or(fmt::format("{}.", howToAttach)));
+}
+
 void activate(Context& context, const ActivateArguments& arguments) {
     arguments.check();
     if (context.options.host) {
@@ -216,13 +223,13 @@ void activate(Context& context, const ActivateArguments& arguments) {
     if (seen)
         code.watch(*statusFile(id), *seen);
     context.sendToShell(code);
-    printNoteForPerson(environment.devices.empty()
-                           ? fmt::format("environment {} has no GPU; \"genv attach --count 1\" "
-                                         "attaches one",
-                                         id)
-                           : fmt::format("environment {} has GPU{} {}", id,
-                                         environment.devices.size() == 1 ? "" : "s",
-                                         joined(environment.devices, ",")));
+    if (arguments.id && !joins && environment.devices.empty())
+        warnOfNewEnvironment(context, id);
+    else
+        printNoteForPerson(
+            environment.devices.empty()
+                ? fmt::format("environment {} has no GPU; {}", id, howToAttach)
+                : fmt::format("environment {} has {}", id, core::nameGpus(environment.devices)));
     noteGenv1();
     context.warnOfNotices(id);
 }

@@ -9,6 +9,7 @@
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "client/slurm_jobs.hpp"
+#include "core/sentences.hpp"
 #include "core/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -36,8 +37,8 @@ struct AttachArguments {
     void check() const {
         const bool isCounted = count.has_value() || configured;
         if (count && configured)
-            throw Failure(ExitStatus::Usage, "--count and --config cannot be combined");
-        devices.check(isCounted, count ? "--count" : "--config");
+            throw Failure(ExitStatus::Usage, "--gpus and --config cannot be combined");
+        devices.check(isCounted, count ? "--gpus" : "--config");
         if (exact && devices.areNamed())
             throw Failure(ExitStatus::Usage, "--exact cannot be combined with --index and --uuid");
         if (refresh && (isCounted || devices.isGiven() || exact))
@@ -74,13 +75,13 @@ void reportDevices(Context& context, const std::string& id,
 }
 
 std::string attachedAlready(const Environment& environment) {
-    const bool isOne = environment.devices.size() == 1;
     const std::string lease = environment.expires
                                   ? fmt::format("; the lease ends {}",
                                                 relativeFuture(*environment.expires, currentTime()))
                                   : ", without a lease";
-    return fmt::format("nothing to do: GPU{} {} {} attached already{}", isOne ? "" : "s",
-                       joined(environment.devices, ","), isOne ? "is" : "are", lease);
+    return fmt::format("nothing to do: {} {} attached already{}",
+                       core::nameGpus(environment.devices),
+                       environment.devices.size() == 1 ? "is" : "are", lease);
 }
 
 // Without new GPUs, --lifetime is for those that are attached. It extends their lease and adds
@@ -141,11 +142,8 @@ void attach(Context& context, const AttachArguments& arguments) {
     });
 }
 
-void detach(Context& context, std::optional<std::uint32_t> index) {
+void detach(Context& context, const std::vector<std::uint32_t>& indices) {
     context.inEnvironment([&](const std::string& id) {
-        std::vector<std::uint32_t> indices;
-        if (index)
-            indices.push_back(*index);
         reportDevices(context, id, context.authorised([&](Client& client) {
             return client.detach(id, indices);
         }));
@@ -160,7 +158,7 @@ void addAttach(CLI::App& app, Context& context) {
     const auto arguments = std::make_shared<AttachArguments>();
     command->add_flag("--config", arguments->configured,
                       "Attach the configured number of GPUs [default]");
-    command->add_option("--count", arguments->count, "Attach N GPUs")
+    command->add_option("--gpus,--count", arguments->count, "Attach N GPUs")
         ->type_name("N")
         ->group(gpuOptions);
     arguments->devices.addTo(*command);
@@ -180,10 +178,14 @@ void addAttach(CLI::App& app, Context& context) {
 void addDetach(CLI::App& app, Context& context) {
     CLI::App* command =
         app.add_subcommand("detach", "Detach GPUs from the environment of this shell");
-    const auto index = std::make_shared<std::optional<std::uint32_t>>();
-    command->add_option("--index", *index, "Detach only the GPU with this index")->type_name("I");
-    command->callback(
-        [&context, index] { context.command = [&context, index] { detach(context, *index); }; });
+    const auto indices = std::make_shared<std::vector<std::uint32_t>>();
+    command->add_option("--index", *indices, "Detach only the GPUs with these indices")
+        ->type_name("I[,I]...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    command->callback([&context, indices] {
+        context.command = [&context, indices] { detach(context, *indices); };
+    });
 }
 
 } // namespace genv::ctl

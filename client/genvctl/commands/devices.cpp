@@ -146,7 +146,7 @@ void detachEverybody(Context& context) {
 void addFindDevices(CLI::App& devices, Context& context) {
     CLI::App* command = devices.add_subcommand("find", "Print the devices of an environment");
     const auto id = std::make_shared<std::string>();
-    command->add_option("--eid", *id, "Select environment ID")->required()->type_name("ID");
+    command->add_option("--id,--eid", *id, "Select environment ID")->required()->type_name("ID");
     command->callback(
         [&context, id] { context.command = [&context, id] { findDevices(context, *id); }; });
 }
@@ -175,11 +175,11 @@ struct AdministrativeAttachArguments {
 void addAdministrativeAttach(CLI::App& devices, Context& context) {
     CLI::App* command = devices.add_subcommand("attach", "Attach devices to an environment");
     const auto arguments = std::make_shared<AdministrativeAttachArguments>();
-    command->add_option("--eid", arguments->id, "Select environment ID")
+    command->add_option("--id,--eid", arguments->id, "Select environment ID")
         ->required()
         ->type_name("ID");
     CLI::Option* count =
-        command->add_option("--count", arguments->count, "Attach N devices")->type_name("N");
+        command->add_option("--gpus,--count", arguments->count, "Attach N devices")->type_name("N");
     CLI::Option* index =
         command->add_option("--index", arguments->indices, "Attach the devices with these indices")
             ->type_name("I[,I]...")
@@ -212,18 +212,19 @@ void addAdministrativeAttach(CLI::App& devices, Context& context) {
 void addAdministrativeDetach(CLI::App& devices, Context& context) {
     CLI::App* command = devices.add_subcommand("detach", "Detach devices from an environment");
     const auto id = std::make_shared<std::string>();
-    const auto index = std::make_shared<std::optional<std::uint32_t>>();
+    const auto indices = std::make_shared<std::vector<std::uint32_t>>();
     const auto quiet = std::make_shared<bool>(false);
-    command->add_option("--eid", *id, "Select environment ID")->required()->type_name("ID");
-    command->add_option("--index", *index, "Detach only the device with this index")
-        ->type_name("I");
+    command->add_option("--id,--eid", *id, "Select environment ID")->required()->type_name("ID");
+    command->add_option("--index", *indices, "Detach only the devices with these indices")
+        ->type_name("I[,I]...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
     command->add_flag("--quiet", *quiet, "Print nothing, and succeed if none is attached");
-    command->callback([&context, id, index, quiet] {
-        context.command = [&context, id, index, quiet] {
-            const auto indices = *index ? std::vector{**index} : std::vector<std::uint32_t>{};
+    command->callback([&context, id, indices, quiet] {
+        context.command = [&context, id, indices, quiet] {
             try {
-                const auto remaining =
-                    context.authorised([&](Client& client) { return client.detach(*id, indices); });
+                const auto remaining = context.authorised(
+                    [&](Client& client) { return client.detach(*id, *indices); });
                 if (!*quiet)
                     printIndices(context, remaining);
             } catch (const Error& error) {

@@ -121,7 +121,7 @@ void addQueryEnvironments(CLI::App& envs, Context& context) {
         envs.add_subcommand("query", "Print chosen columns, one line per environment");
     const auto id = std::make_shared<std::optional<std::string>>();
     const auto query = std::make_shared<QueryOption>();
-    command->add_option("--eid", *id, "Print only environment ID")->type_name("ID");
+    command->add_option("--id,--eid", *id, "Print only environment ID")->type_name("ID");
     query->addTo(*command, {"eid", "creation", "uid", "username", "config.name", "config.gpus",
                             "config.gpu_memory", "pids", "kernel_ids"});
     command->callback([&context, id, query] {
@@ -158,7 +158,7 @@ void addAdministrativeActivate(CLI::App& envs, Context& context) {
     CLI::App* command =
         envs.add_subcommand("activate", "Start an environment for a user, or add to it");
     const auto arguments = std::make_shared<AdministrativeActivateArguments>();
-    command->add_option("--eid", arguments->id, "Select environment ID")
+    command->add_option("--id,--eid", arguments->id, "Select environment ID")
         ->required()
         ->type_name("ID");
     command->add_option("--uid", arguments->uid, "Set the owner")->required()->type_name("UID");
@@ -254,7 +254,7 @@ void configure(Context& context, const EnvsConfigArguments& arguments) {
 void addConfigure(CLI::App& envs, Context& context) {
     CLI::App* command = envs.add_subcommand("config", "Change the configuration of an environment");
     const auto arguments = std::make_shared<EnvsConfigArguments>();
-    command->add_option("--eid", arguments->id, "Select environment ID")
+    command->add_option("--id,--eid", arguments->id, "Select environment ID")
         ->required()
         ->type_name("ID");
     command->add_flag("--clear", arguments->clear, "Unset all fields");

@@ -3,9 +3,11 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/reports/reasons.hpp"
 #include "client/genvctl/terminal/table.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/notify/message.hpp"
+#include "core/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -45,20 +47,21 @@ class Ending {
     int descriptor_;
 };
 
+// The kinds that the history has, too, have the same names there.
 const char* kindName(Event::Kind kind) {
     switch (kind) {
     case Event::Kind::EnvironmentAdded:
-        return "started";
+        return "environment-started";
     case Event::Kind::EnvironmentRemoved:
-        return "ended";
+        return "environment-ended";
     case Event::Kind::Attached:
         return "attached";
     case Event::Kind::Detached:
         return "detached";
     case Event::Kind::ProcessTerminated:
-        return "terminated";
+        return "process-terminated";
     case Event::Kind::QueueChanged:
-        return "queue";
+        return "queue-changed";
     case Event::Kind::Notice:
         return "notice";
     case Event::Kind::ServiceEnded:
@@ -69,20 +72,48 @@ const char* kindName(Event::Kind kind) {
     return "";
 }
 
-std::string detailsText(const Event& event) {
-    std::vector<std::string> parts;
-    if (event.device)
-        parts.push_back(fmt::format("GPU {}", *event.device));
-    if (event.pid)
-        parts.push_back(fmt::format("process {}", *event.pid));
-    if (!event.reason.empty())
-        parts.push_back(event.reason);
-    if (event.notice) {
-        parts.push_back(fmt::format("to {}: {}", event.uid.value_or(0), event.notice->kind));
+// Returns the environment with its owner: "environment 58 of alice".
+std::string environmentText(const Event& event) {
+    return fmt::format("environment {}{}", event.environment.value_or("-"),
+                       event.user.empty() ? "" : " of " + event.user);
+}
+
+std::string noticeText(const Event& event) {
+    const auto text = notify::textOf({*event.notice, event.time});
+    std::string parts = text.value_or(event.notice->kind);
+    if (!text) { // a kind of a later service
         for (const auto& [key, value] : event.notice->details)
-            parts.push_back(fmt::format("{}={}", key, value));
+            parts += fmt::format(" {}={}", key, value);
     }
-    return joined(parts, " ");
+    const std::string user =
+        event.user.empty() ? fmt::format("uid {}", event.uid.value_or(0)) : event.user;
+    return fmt::format("told {}: {}", user, parts);
+}
+
+std::string sentence(const Event& event) {
+    const std::string gpu = event.device ? core::nameGpus({*event.device}) : "";
+    switch (event.kind) {
+    case Event::Kind::EnvironmentAdded:
+        return environmentText(event) + " started";
+    case Event::Kind::EnvironmentRemoved:
+        return environmentText(event) + " ended";
+    case Event::Kind::Attached:
+        return fmt::format("{} attached to {}", gpu, environmentText(event));
+    case Event::Kind::Detached:
+        return fmt::format("{} detached from {}", gpu, environmentText(event));
+    case Event::Kind::ProcessTerminated:
+        return fmt::format("process {} of {} was told to end", event.pid.value_or(0),
+                           event.environment ? environmentText(event) : "no environment");
+    case Event::Kind::QueueChanged:
+        return "the queue changed";
+    case Event::Kind::Notice:
+        return noticeText(event);
+    case Event::Kind::ServiceEnded:
+        return "the service ended";
+    case Event::Kind::ServiceStarted:
+        return "the service started";
+    }
+    return "";
 }
 
 Json eventJson(const Event& event) {
@@ -102,15 +133,15 @@ Json eventJson(const Event& event) {
 }
 
 Table eventsTable() {
-    return Table({{"TIME", 20}, {"EVENT", 16}, {"ENV ID", 12}, {"USER", 16}, {"DETAILS", 0}});
+    return Table({{"TIME", 24}, {"EVENT", 20}, {"DETAILS", 0}});
 }
 
 void printEvent(Context& context, const Event& event) {
     if (context.printJson(eventJson(event)))
         return;
     Table line = eventsTable();
-    line.add({timestamp(event.time), kindName(event.kind), event.environment.value_or(""),
-              event.user, detailsText(event)});
+    const std::string why = event.reason.empty() ? "" : ", " + reasonText(event.reason);
+    line.add({core::nameTime(event.time), kindName(event.kind), sentence(event) + why});
     print(line.text(false));
 }
 
@@ -132,7 +163,7 @@ void events(Context& context) {
 void addEvents(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("events", "Follow events of environments and devices");
     command->footer(
-        "Prints one line per event until Ctrl-C; with --json=short, one object per line.\n"
+        "Prints a sentence per event until Ctrl-C; with --json=short, an object per line.\n"
         "A restart of the service shows as service-ended and service-started.");
     command->callback([&context] { context.command = [&context] { events(context); }; });
 }

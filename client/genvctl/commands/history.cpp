@@ -4,8 +4,10 @@
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/history_options.hpp"
 #include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/reports/reasons.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "client/slurm_jobs.hpp"
+#include "core/sentences.hpp"
 #include "core/slurm_job.hpp"
 
 #include <CLI/CLI.hpp>
@@ -13,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -110,6 +111,15 @@ std::string actorText(const DetailedEvent& event) {
     return "by " + callerName(event);
 }
 
+// Returns the user who caused the event, or else the reason.
+std::string causeText(const DetailedEvent& event) {
+    const bool isAskedFor = !event.reason || *event.reason == "admin";
+    std::string actor = actorText(event);
+    if (!actor.empty() && (isAskedFor || *event.reason == "user"))
+        return actor;
+    return event.reason ? reasonText(*event.reason) : "";
+}
+
 // Returns the fields that add information to the kind of the event.
 std::string fieldsText(const DetailedEvent& event) {
     std::vector<std::string> parts;
@@ -118,22 +128,20 @@ std::string fieldsText(const DetailedEvent& event) {
             parts.push_back(text());
     };
     add(!event.devices.empty(), [&] {
-        return fmt::format("GPU{} {}", event.devices.size() == 1 ? "" : "s",
-                           joined(event.devices, ","));
+        auto devices = event.devices;
+        std::ranges::sort(devices);
+        return core::nameGpus(devices);
     });
-    add(event.count && event.devices.empty(),
-        [&] { return fmt::format("{} GPU{}", *event.count, *event.count == 1 ? "" : "s"); });
+    add(event.count && event.devices.empty(), [&] { return core::counted(*event.count, "GPU"); });
     add(event.pid.has_value(), [&] { return fmt::format("process {}", *event.pid); });
-    add(event.shareBytes.has_value(), [&] { return amount(*event.shareBytes); });
+    add(event.shareBytes.has_value(), [&] { return core::nameMemory({*event.shareBytes}); });
     add(event.overSubscribed, [] { return "over-subscribed"; });
     add(event.health.has_value(), [&] { return *event.health; });
-    add(event.reason.has_value(), [&] { return *event.reason; });
-    if (std::string actor = actorText(event); !actor.empty())
-        parts.push_back(std::move(actor));
     add(event.held.has_value(), [&] { return "after " + spanText(*event.held); });
     add(event.waited.has_value(), [&] { return "waited " + spanText(*event.waited); });
     add(event.left.has_value(), [&] { return "in " + spanText(*event.left); });
-    return joined(parts, " ");
+    const std::string cause = causeText(event);
+    return joined(parts, " ") + (parts.empty() || cause.empty() ? "" : ", ") + cause;
 }
 
 // The journal message is complete by itself: it contains the caller, the method and the full name
@@ -169,14 +177,9 @@ std::string detailsText(const DetailedEvent& event) {
 
 // For a time in another year, the day is more important than the seconds.
 std::string timeText(Time time, Time now) {
-    const auto yearOf = [](Time moment) {
-        const std::time_t seconds = std::chrono::system_clock::to_time_t(moment);
-        std::tm local{};
-        localtime_r(&seconds, &local);
-        return local.tm_year;
-    };
-    const std::string full = timestamp(time); // DD/MM/YYYY HH:MM:SS
-    return yearOf(time) == yearOf(now) ? full.substr(0, 5) + full.substr(10) : full.substr(0, 16);
+    const std::string full = core::nameTime(time).substr(4); // YYYY-MM-DD HH:MM:SS
+    const bool isThisYear = full.substr(0, 4) == core::nameTime(now).substr(4, 4);
+    return isThisYear ? full.substr(5) : full.substr(0, 16);
 }
 
 std::string userText(const HistoryEvent& event) {

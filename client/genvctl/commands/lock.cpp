@@ -7,11 +7,10 @@
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/turn.hpp"
 #include "client/genvctl/shell/execution.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "core/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
-#include <fmt/format.h>
 
 namespace genv::ctl {
 
@@ -25,9 +24,7 @@ std::optional<Lock> lockOf(Context& context, const Environment& environment) {
             [&](Client& client, const Waiting& waiting) {
                 return client.lock(environment.id, waiting);
             },
-            [&](const Lock&) {
-                return fmt::format("GPU {} locked", joined(environment.devices, ","));
-            });
+            [&](const Lock&) { return core::nameGpus(environment.devices) + " locked"; });
     } catch (const Error& error) {
         if (error.name() == dbus::contract::error::notAttached)
             return std::nullopt; // detached meanwhile

@@ -46,11 +46,11 @@ void printTable(const Context& context, const std::vector<QueueDescription>& que
                 const ListingOptions& options) {
     const bool isCsv = options.format == "csv";
     Table table({{"POSITION", 10},
-                 {"ENV ID", 12},
+                 {"ENV ID", 12, 1},
                  {"USER", 16},
                  {"GPUS", 6},
                  {"SINCE", 17},
-                 {"TICKET", 0}});
+                 {"TICKET", 0, 2}});
     for (const QueueDescription& request : queue) {
         const QueueEntry& entry = request.entry;
         const std::string within =

@@ -222,7 +222,9 @@ void printTable(Context& context, const ListingOptions& options, const std::stri
         std::size_t width = titles[i].size();
         for (const auto& line : lines)
             width = std::max(width, cells(shown(line[i])));
-        columns.push_back({titles[i], std::min<std::size_t>(width, 16) + 1});
+        constexpr std::size_t kept = 4; // the name, and the hours held, used and idle
+        columns.push_back(
+            {titles[i], std::min<std::size_t>(width, 16) + 1, i < kept ? 0 : static_cast<int>(i)});
         taken += columns.back().width;
     }
     constexpr std::size_t shortestBar = 8;

@@ -21,13 +21,13 @@ std::string statusText(const Environment& environment, bool isOverSubscribable) 
     const auto orUnset = [](const std::optional<std::string>& text) {
         return shown(text.value_or("N/A"));
     };
-    const std::string devices = environment.devices.empty() ? "Detached from GPUs"
+    const std::string devices = environment.devices.empty() ? "No GPU is attached"
                                                             : "Attached to GPUs at indices " +
                                                                   joined(environment.devices, ",");
     const std::string end = environment.expires
                                 ? fmt::format("Lease ends: {} ({})\n",
                                               relativeFuture(*environment.expires, currentTime()),
-                                              timestamp(*environment.expires))
+                                              core::nameTime(*environment.expires))
                                 : "";
     const std::string lingering =
         environment.lingering
@@ -41,7 +41,7 @@ std::string statusText(const Environment& environment, bool isOverSubscribable) 
                        "\n"
                        "Configuration\n"
                        "    Name: {}\n"
-                       "    Device count: {}\n"
+                       "    GPUs configured: {}\n"
                        "    GPU memory capacity: {}\n"
                        "{}",
                        shown(environment.id), devices, lingering, end,

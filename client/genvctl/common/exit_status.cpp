@@ -46,7 +46,7 @@ constexpr std::array meanings{
     Meaning{names::accessDenied, ExitStatus::NotAuthorised,
             "Ask an administrator, or do it as root."},
     Meaning{names::interactiveAuthorizationRequired, ExitStatus::NotAuthorised,
-            "Do it on a terminal, where you can be asked, or as root."},
+            "Do it on a terminal, to be asked for a password, or as root."},
     Meaning{names::deviceUnavailable, ExitStatus::NoDevice,
             "\"--wait\" waits in the queue; \"genvctl devices\" shows the holder of each device."},
     Meaning{names::notEnoughDevices, ExitStatus::NoDevice,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/completion/completion.hpp"
 
+#include "client/genvctl/common/command_search.hpp"
+#include "client/genvctl/options/optional_times.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "core/limit_definitions.hpp"
 
@@ -155,27 +157,6 @@ std::vector<std::string> namesOf(const CLI::Option& option) {
     return names;
 }
 
-// Whether the value is the next word. The value of a flag, and an optional value, come after "=".
-bool takesNextWord(const CLI::Option& option) {
-    return option.get_items_expected_min() > 0;
-}
-
-std::vector<const CLI::App*> below(const CLI::App& command, bool named) {
-    return command.get_subcommands(
-        [named](const CLI::App* app) { return app->get_name().empty() != named; });
-}
-
-// Includes the options of option groups, which are commands without a name.
-std::vector<const CLI::Option*> optionsOf(const CLI::App& command, bool positional) {
-    std::vector<const CLI::Option*> options = command.get_options(
-        [positional](const CLI::Option* o) { return o->get_positional() == positional; });
-    for (const CLI::App* group : below(command, false)) {
-        const auto more = optionsOf(*group, positional);
-        options.insert(options.end(), more.begin(), more.end());
-    }
-    return options;
-}
-
 // The state of the command line before the word that is completed.
 struct CursorPlace {
     const CLI::App* command = nullptr;
@@ -185,26 +166,6 @@ struct CursorPlace {
     bool onlyArguments = false; // after "--"
     std::optional<std::size_t> foreignCommandAt;
 };
-
-const CLI::Option* findOption(const CLI::App* command, const std::string& word) {
-    for (; command != nullptr; command = command->get_parent()) {
-        for (const CLI::Option* option : optionsOf(*command, false)) {
-            if (option->check_name(word))
-                return option;
-        }
-        if (!command->get_fallthrough())
-            return nullptr;
-    }
-    return nullptr;
-}
-
-const CLI::App* findCommand(const CLI::App& parent, const std::string& word) {
-    for (const CLI::App* command : below(parent, true)) {
-        if (command->check_name(word))
-            return command;
-    }
-    return nullptr;
-}
 
 void takeOption(CursorPlace& place, const std::string& word) {
     if (word == "--") {
@@ -393,8 +354,12 @@ Completion complete(const CLI::App& app, const std::vector<std::string>& words,
                     const LiveValues& live) {
     CursorPlace place;
     place.command = &app;
-    for (std::size_t i = 0; i + 1 < words.size() && !place.foreignCommandAt; ++i)
-        takeWord(place, words[i], i);
+    for (std::size_t i = 0; i + 1 < words.size() && !place.foreignCommandAt; ++i) {
+        const bool isTime = i > 0 && place.pending == nullptr && !place.onlyArguments &&
+                            isOptionalTime(*place.command, words[i - 1], words[i]);
+        if (!isTime)
+            takeWord(place, words[i], i);
+    }
     if (place.foreignCommandAt)
         return {ValueKind::Command, *place.foreignCommandAt, {}};
     Completion completion =

@@ -8,6 +8,7 @@
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "client/remote/fleet/old_genv.hpp"
+#include "core/command_line/closest_word.hpp"
 #include "core/sentences.hpp"
 #include "core/user_database.hpp"
 
@@ -43,6 +44,13 @@ std::string occupantOf(const Notice& notice, bool isHere) {
     const auto person = isHere ? core::shownUser(*uid) : std::nullopt;
     return fmt::format("process {} of {} still uses it", shown(pid->second),
                        person ? shown(person->name) : fmt::format("uid {}", *uid));
+}
+
+// Returns the quoted part of an error.
+std::string quotedIn(std::string_view text) {
+    const std::size_t begin = text.find('"');
+    const std::size_t end = text.rfind('"');
+    return begin == end ? "" : std::string(text.substr(begin + 1, end - begin - 1));
 }
 
 // Returns the uid of a user of this machine, by a name in any spelling or by uid.
@@ -99,7 +107,32 @@ std::uint32_t Context::uidOf(const std::string& user) {
                   "Name the user by uid.");
 }
 
+std::optional<std::string> Context::otherEnvironmentHint(const std::string& id) try {
+    std::vector<std::string> ids;
+    for (const EnvironmentEntry& entry : client().environments()) {
+        if (entry.id == id)
+            continue;
+        if (entry.name == id)
+            return fmt::format("Environment {} of {} has that name.", entry.id, entry.user);
+        ids.push_back(entry.id);
+    }
+    const auto closest = core::closestWord(id, ids);
+    return closest ? std::optional(fmt::format("Did you mean \"{}\"?", *closest)) : std::nullopt;
+} catch (const Error&) {
+    return std::nullopt; // a hint is no reason to fail
+}
+
 Failure Context::failureOf(const Error& error) {
+    if (error.name() == dbus::contract::error::noSuchEnvironment && client_) {
+        const Failure failure = toFailure(error);
+        const auto hint = otherEnvironmentHint(quotedIn(failure.what()));
+        return hint ? Failure(failure.status(), failure.what(), *hint + ' ' + failure.hint())
+                    : failure;
+    }
+    if (options.noAskPassword &&
+        error.name() == dbus::contract::error::interactiveAuthorizationRequired)
+        return {ExitStatus::NotAuthorised, error.what(),
+                "Leave --no-ask-password out, or do it as root."};
     if (!session_)
         return toFailure(error);
     remote::HostFailure failure = session_->explain(error);

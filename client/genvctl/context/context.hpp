@@ -58,6 +58,8 @@ class Context {
     /// Returns the uid of a user given by name or uid, on the machine of the service. Throws
     /// Failure(Usage).
     std::uint32_t uidOf(const std::string& user);
+    /// Returns a hint at an environment whose id or name is like this id, if there is one.
+    std::optional<std::string> otherEnvironmentHint(const std::string& id);
     /// Converts the failure of a call to the failure of a command.
     Failure failureOf(const Error& error);
 

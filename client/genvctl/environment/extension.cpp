@@ -6,6 +6,7 @@
 #include "client/genvctl/options/waiting_options.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -45,7 +46,7 @@ void extendEnvironment(Context& context, const std::string& id,
     if (context.printJson({{"id", id}, {"expires", expires ? toJson(*expires) : Json(nullptr)}}))
         return;
     print(expires ? fmt::format("Environment {}: lease ends {} ({})\n", shown(id),
-                                relativeFuture(*expires, currentTime()), timestamp(*expires))
+                                relativeFuture(*expires, currentTime()), core::nameTime(*expires))
                   : fmt::format("Environment {}: no lease, no end\n", shown(id)));
 }
 

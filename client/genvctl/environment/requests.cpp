@@ -5,6 +5,7 @@
 #include "client/genvctl/common/stop_signals.hpp"
 #include "client/genvctl/environment/turn.hpp"
 #include "client/genvctl/terminal/text.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +18,7 @@ namespace {
 constexpr const char* interruptedText = "Interrupted while waiting; nothing was attached";
 
 std::string grantedText(const std::vector<std::uint32_t>& devices) {
-    return fmt::format("GPU {} attached", joined(devices, ","));
+    return core::nameGpus(devices) + " attached";
 }
 
 // Returns the environment of this process, or of the shell that started it.

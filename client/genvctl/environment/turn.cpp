@@ -7,6 +7,7 @@
 #include "core/duration.hpp"
 #include "core/limit_definitions.hpp"
 #include "core/quota_hold.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -20,6 +21,29 @@ namespace {
 // A line with more holders would be too long to read; "genvctl devices" lists all of them.
 constexpr std::size_t maxHolders = 8;
 
+/// The devices that an environment has held since one minute.
+struct HeldSince {
+    std::string environment;
+    std::string since;
+    std::vector<std::uint32_t> devices;
+};
+
+std::vector<HeldSince> holdsOfMachine(Client& client) {
+    const Time now = currentTime();
+    std::vector<HeldSince> holds;
+    for (const Attachment& attachment : holdersAttachments(client)) {
+        const std::string since = shortTimestamp(attachment.since, now);
+        const auto known = std::ranges::find_if(holds, [&](const HeldSince& hold) {
+            return hold.environment == attachment.environment && hold.since == since;
+        });
+        if (known == holds.end())
+            holds.push_back({attachment.environment, since, {attachment.device}});
+        else
+            known->devices.push_back(attachment.device);
+    }
+    return holds;
+}
+
 // Returns the holders of the machine's devices.
 std::vector<std::string>
 holdersOfMachine(Client& client, const std::vector<EnvironmentEntry>& environments, bool brief) {
@@ -27,41 +51,48 @@ holdersOfMachine(Client& client, const std::vector<EnvironmentEntry>& environmen
     for (const EnvironmentEntry& entry : environments)
         users.emplace(entry.id, entry.user);
     std::vector<std::string> holders;
-    for (const Attachment& attachment : holdersAttachments(client)) {
-        const auto user = users.find(attachment.environment);
-        const std::string who = user == users.end()
-                                    ? attachment.environment
-                                    : fmt::format("{} ({})", user->second, attachment.environment);
-        holders.push_back(brief ? fmt::format("GPU {} {} since {}", attachment.device, who,
-                                              shortTimestamp(attachment.since, currentTime()))
-                                : fmt::format("GPU {} is held by {} since {}", attachment.device,
-                                              who, timestamp(attachment.since)));
+    for (HeldSince& hold : holdsOfMachine(client)) {
+        std::ranges::sort(hold.devices);
+        const auto user = users.find(hold.environment);
+        const bool isKnown = user != users.end();
+        holders.push_back(fmt::format(
+            "{} holds {}{} since {}", isKnown ? user->second : "environment " + hold.environment,
+            core::nameGpus(hold.devices),
+            brief || !isKnown ? "" : fmt::format(" (environment {})", hold.environment),
+            hold.since));
     }
     return holders;
 }
 
 // Returns the environments with devices that have the same parent.
 std::vector<std::string> siblingsWithDevices(Client& client, const Parents& parents,
-                                             const std::string& parent, bool brief) {
+                                             const std::string& parent) {
     std::vector<std::string> holders;
     for (const Environment& environment : client.environmentDetails()) {
-        if (parentOf(parents, environment.id) != parent)
-            continue;
-        for (const std::uint32_t device : environment.devices)
-            holders.push_back(
-                brief ? fmt::format("GPU {} {}", device, environment.id)
-                      : fmt::format("GPU {} is held by environment {}", device, environment.id));
+        if (parentOf(parents, environment.id) == parent && !environment.devices.empty())
+            holders.push_back(fmt::format("environment {} holds {}", environment.id,
+                                          core::nameGpus(environment.devices)));
     }
     return holders;
 }
 
-std::string shortened(std::vector<std::string> holders) {
-    if (holders.size() > maxHolders) {
-        const std::size_t others = holders.size() - maxHolders;
-        holders.resize(maxHolders);
-        holders.push_back(fmt::format("and {} more", others));
+// Returns the first holders, as many as fit after `what` if the line has a width, and the number
+// of the others.
+std::string withHolders(std::string what, const std::vector<std::string>& holders,
+                        std::optional<std::size_t> width) {
+    const auto rest = [&](std::size_t named) {
+        return named == holders.size() ? std::string()
+               : named == 0 ? fmt::format(": held by {}", core::counted(holders.size(), "other"))
+                            : fmt::format(" and {} more", holders.size() - named);
+    };
+    std::size_t named = 0;
+    for (; named < std::min(holders.size(), maxHolders); ++named) {
+        const std::string longer = what + (named == 0 ? ": " : ", ") + holders[named];
+        if (width && cells(shown(longer + rest(named + 1))) > *width)
+            break;
+        what = longer;
     }
-    return joined(holders, ", ");
+    return what + rest(named);
 }
 
 // Returns the sentence about the quota that holds the reader's request back.
@@ -96,11 +127,11 @@ TurnText queueText(Client& client, std::function<bool(const EnvironmentEntry&)> 
                       [&](const QueueDescription& other) { return other.parent != own.parent; });
         const auto before = std::ranges::count_if(
             queue, [&](const QueueDescription& other) { return other.position < own.position; });
-        const std::string holders =
-            shortened(own.parent ? siblingsWithDevices(client, client.parents(), *own.parent, brief)
-                                 : holdersOfMachine(client, environments, brief));
-        return fmt::format("{}, number {} of {} in the queue{}{}", what, before + 1, queue.size(),
-                           holders.empty() ? "" : ": ", holders);
+        return withHolders(fmt::format("{}, number {} of {}{}", what, before + 1, queue.size(),
+                                       brief ? "" : " in the queue"),
+                           own.parent ? siblingsWithDevices(client, client.parents(), *own.parent)
+                                      : holdersOfMachine(client, environments, brief),
+                           brief ? std::optional(asideWidth()) : std::nullopt);
     };
 }
 
@@ -114,13 +145,13 @@ TurnText lockText(Client& client, const std::string& environment) {
                 locked[holder].push_back(device);
         }
         if (locked.empty())
-            return fmt::format("waiting for GPU {} behind earlier requests", joined(attached, ","));
+            return fmt::format("waiting for {} behind earlier requests", core::nameGpus(attached));
         std::map<std::string, std::string> users;
         for (const EnvironmentEntry& entry : client.environments())
             users.emplace(entry.id, entry.user);
         std::vector<std::string> parts;
         for (const auto& [holder, devices] : locked)
-            parts.push_back(fmt::format("GPU {}, locked by {} ({})", joined(devices, ","),
+            parts.push_back(fmt::format("{}, locked by {} ({})", core::nameGpus(devices),
                                         users[holder], holder));
         return "waiting for " + joined(parts, ", and for ");
     };

@@ -25,7 +25,7 @@ void ListingOptions::addWideTo(CLI::App& command) {
 }
 
 bool ListingOptions::showsExtras() const {
-    return wide || (format != "csv" && terminalWidth().has_value());
+    return wide || format != "csv";
 }
 
 std::string ListingOptions::time(Time time) const {

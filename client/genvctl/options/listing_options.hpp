@@ -27,7 +27,8 @@ struct ListingOptions {
     /// Adds --wide, for a list with extra columns.
     void addWideTo(CLI::App& command);
 
-    /// Whether the extra columns are shown, if there is room for them.
+    /// Whether the columns that genv 1 has not are shown, if there is room for them. CSV has none
+    /// of them, unless they are asked for.
     [[nodiscard]] bool showsExtras() const;
 
     /// Returns a time in the format of this list.

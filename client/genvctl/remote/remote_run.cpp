@@ -9,6 +9,7 @@
 #include "client/genvctl/shell/execution.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
+#include "core/sentences.hpp"
 #include "core/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -33,9 +34,7 @@ Failure noRoom(const std::string& hint) {
 }
 
 std::string gpusText(const std::vector<std::uint32_t>& devices) {
-    if (devices.empty())
-        return "no GPU";
-    return fmt::format("GPU{} {}", devices.size() == 1 ? "" : "s", joined(devices, ","));
+    return devices.empty() ? "no GPU" : core::nameGpus(devices);
 }
 
 /// A request in the form for any host.

@@ -138,7 +138,8 @@ Table allLimitsTable(const std::vector<UserLimits>& users, std::optional<std::si
     const std::vector<Column> columns = columnsOf(users);
     std::vector<Table::Column> wide{{"USER", usualWidth}};
     for (const Column& column : columns)
-        wide.push_back({std::string(column.title), column.title.size() + 1});
+        wide.push_back({std::string(column.title), column.title.size() + 1,
+                        static_cast<int>(wide.size()) - 1}); // the first limit stays
     std::vector<std::vector<std::string>> lines;
     for (const UserLimits& user : users) {
         std::vector<std::string> line{fmt::format("{}({})", user.user, user.uid)};

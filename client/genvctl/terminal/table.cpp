@@ -84,8 +84,15 @@ void Table::fit(std::size_t width) {
     for (;;) {
         if (isWithin(width, true))
             return;
+        Table narrower = *this;
+        narrower.narrow();
+        if (narrower.isWithin(width, true)) {
+            *this = std::move(narrower);
+            return;
+        }
         Table shorter = *this;
         shorter.shortenCells();
+        shorter.narrow();
         shorter.shortenLastCells(width, shortestLastCell);
         if (shorter.isWithin(width, true)) {
             *this = std::move(shorter);
@@ -97,7 +104,17 @@ void Table::fit(std::size_t width) {
     if (isWithin(width, false))
         return; // only the header is too wide, and it stays
     shortenCells();
+    narrow();
     shortenLastCells(width, 1);
+}
+
+void Table::narrow() {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        std::size_t needed = cells(columns_[i].title);
+        for (const auto& row : rows_)
+            needed = std::max(needed, cells(row[i]));
+        columns_[i].width = std::min(columns_[i].width, needed + 1);
+    }
 }
 
 void Table::shortenCells() {

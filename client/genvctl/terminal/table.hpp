@@ -19,7 +19,7 @@ class Table {
         /// The order in which columns are omitted if the terminal is too narrow: the largest number
         /// first. 0 means that the column stays.
         int leaveOut = 0;
-        /// Shown only to people who ask for it. The output for programs has the other columns.
+        /// Not a column of genv 1, whose CSV has only the others.
         bool isExtra = false;
     };
 
@@ -34,9 +34,10 @@ class Table {
                                    const std::string& after = {}) const;
     /// Removes the columns that programs do not expect.
     void leaveOutExtras();
-    /// Makes the table fit a terminal of this width. First shortens cells with an ellipsis: the
-    /// cells that are wider than their columns' minimum, then the last cell of each row that is
-    /// still too wide. If this is not enough, omits columns.
+    /// Makes the table fit a terminal of this width. First makes columns as narrow as their
+    /// content. Then shortens cells with an ellipsis: the cells that are wider than their columns'
+    /// minimum, then the last cell of each row that is still too wide. If this is not enough,
+    /// omits columns.
     void fit(std::size_t width);
     /// Returns lines in the format of RFC 4180, but with Unix line ends.
     [[nodiscard]] std::string csv(bool header) const;
@@ -45,6 +46,7 @@ class Table {
     [[nodiscard]] std::vector<std::string> titles() const;
     [[nodiscard]] std::vector<std::size_t> widths() const;
     [[nodiscard]] bool isWithin(std::size_t width, bool withHeader) const;
+    void narrow();
     void shortenCells();
     void shortenLastCells(std::size_t width, std::size_t least);
     bool leaveOneOut();

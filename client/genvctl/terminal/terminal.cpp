@@ -49,6 +49,10 @@ std::optional<std::size_t> widthOf(int descriptor) {
     return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
 }
 
+std::string beforeMessage() {
+    return fmt::format("{}: ", program());
+}
+
 void printMessage(std::string_view colour, std::string_view kind, std::string_view what,
                   std::string_view hint) {
     const bool coloured = isColoured(STDERR_FILENO);
@@ -73,7 +77,7 @@ void printAside(std::string_view text) {
 }
 
 void printNote(std::string_view what) {
-    printAside(fmt::format("{}: {}\n", program(), shown(what)));
+    printAside(fmt::format("{}{}\n", beforeMessage(), shown(what)));
 }
 
 void printNoteForPerson(std::string_view what) {
@@ -85,11 +89,15 @@ bool canRewriteAside() {
     return isCapable(STDERR_FILENO);
 }
 
+// The last cell stays free, because some terminals wrap the line when it is written.
+std::size_t asideWidth() {
+    const std::size_t taken = beforeMessage().size() + 1;
+    const std::size_t width = widthOf(STDERR_FILENO).value_or(0);
+    return width > taken ? width - taken : 0;
+}
+
 void rewriteAside(std::string_view what) {
-    const std::string line = fmt::format("{}: {}", program(), shown(what));
-    // The last cell stays free, because some terminals wrap the line when it is written.
-    const std::size_t width = widthOf(STDERR_FILENO).value_or(2);
-    printAside(fmt::format("\r{}\x1b[K", shortened(line, width - 1)));
+    printAside(fmt::format("\r{}{}\x1b[K", beforeMessage(), shortened(shown(what), asideWidth())));
 }
 
 void clearAside() noexcept {

@@ -25,6 +25,8 @@ void printNoteForPerson(std::string_view what);
 
 /// Whether standard error is a terminal on which a line can be rewritten.
 bool canRewriteAside();
+/// Returns how many cells the text of such a line may take.
+std::size_t asideWidth();
 /// Replaces the last such line with "genvctl: what", cut to the width of the terminal.
 void rewriteAside(std::string_view what);
 /// Removes that line.

@@ -87,7 +87,7 @@ std::string shortTimestamp(Time time, Time now) {
     const std::tm then = localTime(time);
     const std::tm today = localTime(now);
     const bool isToday = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
-    return isToday ? fmt::format("{:%H:%M}", then) : fmt::format("{:%d/%m %H:%M}", then);
+    return isToday ? fmt::format("{:%H:%M}", then) : fmt::format("{:%Y-%m-%d %H:%M}", then);
 }
 
 std::size_t cells(std::string_view text) {

@@ -29,7 +29,7 @@ std::string relativeFuture(Time then, Time now);
 /// Returns the current time.
 Time currentTime();
 
-/// Formats a time as `%H:%M` if it is today, otherwise with the day as `%d/%m %H:%M`.
+/// Formats a time as `%H:%M` if it is today, otherwise with the day as `%Y-%m-%d %H:%M`.
 std::string shortTimestamp(Time time, Time now);
 
 /// Returns the number of terminal cells of a text returned by shown().
@@ -42,7 +42,8 @@ std::string shortened(std::string_view text, std::size_t width);
 std::string wrapped(std::string first, std::string_view text, std::string_view indent,
                     std::size_t width);
 
-/// Formats a time in the machine's time zone as `%d/%m/%Y %H:%M:%S`.
+/// Formats a time in the machine's time zone as genv 1 does: `%d/%m/%Y %H:%M:%S`. Sentences use
+/// core::nameTime().
 std::string timestamp(Time time);
 
 /// Formats a time span as users type it, to the millisecond, such as "1h 30min".
