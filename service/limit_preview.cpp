@@ -2,10 +2,13 @@
 #include "service/limit_preview.hpp"
 
 #include "core/error.hpp"
+#include "core/rules/outside_preview.hpp"
 #include "core/rules/over_limits.hpp"
 #include "core/text.hpp"
 #include "core/user_database.hpp"
+#include "service/isolation/identities.hpp"
 #include "service/name_lookups.hpp"
+#include "service/processes/proc_files.hpp"
 #include "service/user_directory.hpp"
 
 #include <algorithm>
@@ -76,6 +79,59 @@ core::UserInfo userNumbered(core::Uid uid) {
     return user;
 }
 
+// A process outside every environment, and its uses by UUID.
+struct OutsideUser {
+    core::Uid uid = 0;
+    core::Pid pid = 0;
+    struct Use {
+        core::DeviceIndex index = 0;
+        core::DeviceUuid uuid;
+        bool isHeld = false;
+    };
+    std::vector<Use> uses;
+};
+
+OutsideUser parseOutside(std::string_view text) {
+    OutsideUser process{
+        readNumber<core::Uid>(takeUpTo(text, ':')), readNumber<core::Pid>(takeUpTo(text, ':')), {}};
+    while (!text.empty()) {
+        std::string_view use = takeUpTo(text, ',');
+        const auto index = readNumber<core::DeviceIndex>(takeUpTo(use, '='));
+        const std::string_view uuid = takeUpTo(use, '=');
+        process.uses.push_back({index, core::DeviceUuid(uuid), use == "held"});
+    }
+    return process;
+}
+
+// Slurm judges the processes of its jobs on its own GPUs, known to genv or not.
+bool isOfJob(const OutsideUser& process, const core::SlurmSettings& slurm) {
+    return !slurm.devices.empty() && std::ranges::all_of(process.uses, [&](const auto& use) {
+        return slurm.devices.contains(use.uuid);
+    }) && readSlurmCgroup(process.pid);
+}
+
+// Decides which uses isolation would refuse.
+class Guard {
+  public:
+    explicit Guard(const core::Settings& settings) : settings_(settings) {
+        if (settings.isolation.mode != core::IsolationMode::None)
+            exempt_ = isolation::exemptUids(
+                isolation::IdentityFiles().read(settings.isolation, {}).blocks);
+    }
+    [[nodiscard]] bool refuses(core::Uid uid, const OutsideUser::Use& use) const {
+        const auto& open = settings_.isolation.openDevices;
+        return !use.isHeld && !settings_.slurm.devices.contains(use.uuid) &&
+               std::ranges::find(open, use.uuid) == open.end() &&
+               std::ranges::none_of(exempt_, [uid](const core::UidRange& range) {
+                   return range.first <= uid && uid <= range.last;
+               });
+    }
+
+  private:
+    const core::Settings& settings_;
+    std::vector<core::UidRange> exempt_;
+};
+
 } // namespace
 
 std::vector<std::string> previewLimits(core::Settings settings,
@@ -96,6 +152,26 @@ std::vector<std::string> previewLimits(core::Settings settings,
         std::ranges::move(core::describeOverLimits(info.name, uses, settings),
                           std::back_inserter(sentences));
     }
+    return sentences;
+}
+
+std::vector<std::string> previewOutside(const core::Settings& settings,
+                                        const std::vector<std::string>& outside) {
+    const Guard guard(settings);
+    std::map<core::Uid, std::vector<core::OutsideProcess>> users;
+    for (const std::string& text : outside) {
+        const OutsideUser process = parseOutside(text);
+        if (isOfJob(process, settings.slurm))
+            continue;
+        core::OutsideProcess& shown = users[process.uid].emplace_back();
+        shown.pid = process.pid;
+        for (const OutsideUser::Use& use : process.uses)
+            shown.uses.push_back({use.index, guard.refuses(process.uid, use)});
+    }
+    std::vector<std::string> sentences;
+    for (const auto& [uid, processes] : users)
+        std::ranges::move(core::describeOutside(userNumbered(uid).name, processes, settings),
+                          std::back_inserter(sentences));
     return sentences;
 }
 

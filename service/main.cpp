@@ -132,13 +132,21 @@ int serve(const Sockets& sockets, service::Logger& log) {
     return status;
 }
 
-// Prints who is over the limits that the file would bring into force. The file is valid, but
+/// The present use of the machine, which `genvctl policy check` knows.
+struct PresentUse {
+    std::vector<std::string> used;
+    std::vector<std::string> outside;
+};
+
+// Prints whom the settings concern that the file would bring into force. The file is valid, but
 // another one may not be.
-void preview(const std::string& file, const std::vector<std::string>& used) {
+void preview(const std::string& file, const PresentUse& present) {
     try {
         const core::Settings settings =
             service::readSettings(directory("CONFIGURATION_DIRECTORY", "/etc/genv"), file);
-        for (const std::string& sentence : service::previewLimits(settings, used))
+        for (const std::string& sentence : service::previewLimits(settings, present.used))
+            fmt::print("{}\n", sentence);
+        for (const std::string& sentence : service::previewOutside(settings, present.outside))
             fmt::print("{}\n", sentence);
     } catch (const core::Error& error) {
         fmt::print(stderr, "warning: no preview: {}\n", core::printable(error.what()));
@@ -146,7 +154,7 @@ void preview(const std::string& file, const std::vector<std::string>& used) {
 }
 
 // Implements `genvctl policy check`: reports whether a configuration file would be accepted.
-int checkConfiguration(const std::string& file, const std::vector<std::string>& used) {
+int checkConfiguration(const std::string& file, const PresentUse& present) {
     const service::SettingsCheck check = file.empty()
                                              ? service::SettingsCheck{{"missing file name"}, {}}
                                              : service::checkSettingsFile(file);
@@ -156,8 +164,8 @@ int checkConfiguration(const std::string& file, const std::vector<std::string>& 
     }
     if (!check.errors.empty())
         return EXIT_FAILURE;
-    if (!used.empty())
-        preview(file, used);
+    if (!present.used.empty() || !present.outside.empty())
+        preview(file, present);
     return EXIT_SUCCESS;
 }
 
@@ -171,9 +179,11 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", std::string("genvd " GENV_VERSION), "Print the version");
     std::optional<std::string> checked;
     app.add_option("--check", checked, "Check this configuration file and exit")->type_name("FILE");
-    std::vector<std::string> used;
-    app.add_option("--used", used, "With --check, compare this use with the limits")
+    PresentUse present;
+    app.add_option("--used", present.used, "With --check, compare this use with the limits")
         ->group(""); // internal: genvctl policy check passes what GetLimits reports
+    app.add_option("--outside", present.outside, "With --check, judge this process")
+        ->group(""); // internal: the processes on GPUs outside every environment
     Sockets sockets;
     app.add_option("--nvml-socket", sockets.nvml,
                    "Ask for GPUs at this socket instead of a child process")
@@ -188,7 +198,7 @@ int main(int argc, char** argv) {
     if (const auto status = core::exitAfterParsing(app, argc, argv))
         return *status;
     if (checked)
-        return checkConfiguration(*checked, used);
+        return checkConfiguration(*checked, present);
     if (reader != 0)
         return service::serveProcReads(reader);
 

@@ -43,22 +43,22 @@ const LimitDefinition& limitNamed(std::string_view key) {
     return *std::ranges::find(limitDefinitions(), key, &LimitDefinition::key);
 }
 
-std::string actionOf(const OverLimitTexts& texts, const Settings& settings) {
-    if (settings.dryRun)
-        return "only logged (DryRun=yes)";
-    return settings.grace.count() == 0
-               ? fmt::format("{} at once", texts.acts)
-               : fmt::format("{} after {}", texts.acts, formatDuration(settings.grace));
-}
-
 std::string outcomeOf(const OverLimitTexts& texts, const Settings& settings) {
     if (!settings.keepGrants || texts.kept.empty())
-        return actionOf(texts, settings);
-    return texts.actsAnyway ? fmt::format("{}; {}", texts.kept, actionOf(texts, settings))
+        return actionOfRule(texts.acts, settings);
+    return texts.actsAnyway ? fmt::format("{}; {}", texts.kept, actionOfRule(texts.acts, settings))
                             : std::string(texts.kept);
 }
 
 } // namespace
+
+std::string actionOfRule(std::string_view acts, const Settings& settings) {
+    if (settings.dryRun)
+        return "only logged (DryRun=yes)";
+    return settings.grace.count() == 0
+               ? fmt::format("{} at once", acts)
+               : fmt::format("{} after {}", acts, formatDuration(settings.grace));
+}
 
 std::vector<std::string> describeOverLimits(const std::string& user,
                                             const std::vector<LimitUse>& uses,

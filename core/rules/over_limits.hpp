@@ -13,9 +13,13 @@
 #include "core/settings.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace genv::core {
+
+/// Returns what a rule does and when: "it ends after 30s". `acts` is the part before the time.
+std::string actionOfRule(std::string_view acts, const Settings& settings);
 
 /// Returns a sentence for each limit that a user exceeds, in the order of genvd.conf. `uses` has
 /// the limits of these settings for the user.

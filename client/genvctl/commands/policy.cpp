@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// policy: checks a configuration of the service with the service's own parser.
+// policy: suggests settings of the service, and checks files with the service's own parser.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/service_program.hpp"
-#include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/policy/present_use.hpp"
+#include "client/genvctl/policy/suggest.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/wait.h>
 
-#include <cstdint>
 #include <memory>
-#include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,33 +19,9 @@ namespace genv::ctl {
 
 namespace {
 
-// Returns what each user with an environment or a compute process uses, for the preview. Does not
-// start the service: without it there is nobody to compare.
-std::vector<std::string> findUse(Context& context) {
-    try {
-        if (!SystemBus().hasOwner(dbus::contract::busName))
-            return {};
-    } catch (const std::runtime_error&) { // no bus, or it does not answer
-        return {};
-    }
-    std::set<std::uint32_t> users;
-    for (const EnvironmentEntry& entry : context.client().environments())
-        users.insert(entry.uid);
-    for (const ComputeProcess& process : context.client().processes())
-        users.insert(process.uid);
-    std::vector<std::string> used;
-    for (const std::uint32_t uid : users) {
-        std::string text = fmt::format("{}:", uid);
-        for (const auto& [name, limit] : context.client().limits(uid))
-            text += fmt::format("{}={},", name, limit.used);
-        used.push_back(std::move(text));
-    }
-    return used;
-}
-
 // The service prints the errors on standard error itself.
 void check(Context& context, const std::string& file) {
-    const int status = checkWithService(file, false, findUse(context)).status;
+    const int status = checkWithService(file, false, findPresentUse(context)).status;
     if (WIFSIGNALED(status))
         throw Failure(ExitStatus::Failed,
                       fmt::format("{} was ended by signal {}", serviceProgram(), WTERMSIG(status)));
@@ -55,25 +29,59 @@ void check(Context& context, const std::string& file) {
         throw Failure(ExitStatus::Failed, "");
 }
 
-} // namespace
-
-void addPolicy(CLI::App& app, Context& context) {
-    CLI::App* policy = app.add_subcommand("policy", "Check the limits and rules in a file");
-    policy->require_subcommand(1);
+void addCheck(CLI::App& policy, Context& context) {
     CLI::App* command =
-        policy->add_subcommand("check", "Check whether a configuration file is valid");
+        policy.add_subcommand("check", "Check whether a configuration file is valid");
     const auto file = std::make_shared<std::string>();
     command->add_option("FILE", *file, "Check FILE, such as a changed copy of genvd.conf")
         ->required()
         ->type_name("");
     command->footer(fmt::format(
-        "Exits with status 0 if the file is valid, and prints who would be over its\n"
-        "limits, and what happens then. Otherwise exits with status 1 and prints the\n"
-        "invalid lines to standard error. The command runs {}\n"
+        "Exits with status 0 if the file is valid, and prints what it would do to the\n"
+        "users of GPUs now. Otherwise exits with status 1 and prints the invalid lines\n"
+        "to standard error. The command runs {}\n"
         "--check, or the program in the environment variable GENVD, and changes nothing.",
         GENV_SERVICE_PATH));
     command->callback(
         [&context, file] { context.command = [&context, file] { check(context, *file); }; });
+}
+
+void addSuggest(CLI::App& policy, Context& context) {
+    CLI::App* command =
+        policy.add_subcommand("suggest", "Suggest settings, after at most five questions");
+    const auto arguments = std::make_shared<SuggestArguments>();
+    std::vector<CLI::Option*> presets;
+    for (const core::MachineUseWords& words : core::machineUses()) {
+        CLI::Option* preset = command->add_flag_callback(
+            fmt::format("--{}", words.name), [arguments, use = words.use] { arguments->use = use; },
+            std::string(words.help));
+        for (CLI::Option* other : presets)
+            preset->excludes(other);
+        presets.push_back(preset);
+    }
+    CLI::Option* output =
+        command
+            ->add_option_function<std::string>(
+                "--output", [arguments](const std::string& file) { arguments->output = file; },
+                "Write to FILE instead of standard output")
+            ->type_name("FILE");
+    command->add_flag("--force", arguments->force, "Replace the file")->needs(output);
+    command->footer(
+        "Prints a commented file for " GENV_CONFIGURATION_FOLDER "/genvd.conf.d, and changes\n"
+        "nothing itself. Three options answer all questions at once. Without them, the\n"
+        "command needs a terminal.");
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] { suggestPolicy(context, *arguments); };
+    });
+}
+
+} // namespace
+
+void addPolicy(CLI::App& app, Context& context) {
+    CLI::App* policy = app.add_subcommand("policy", "Suggest and check limits and rules");
+    policy->require_subcommand(1);
+    addSuggest(*policy, context);
+    addCheck(*policy, context);
 }
 
 } // namespace genv::ctl

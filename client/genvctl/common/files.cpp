@@ -24,19 +24,36 @@ namespace {
 
 } // namespace
 
-void replaceFile(const std::filesystem::path& file, std::string_view text) {
+void throwExisting(const std::filesystem::path& file) {
+    throw Failure(ExitStatus::Failed, fmt::format("{} exists: nothing was written", file.native()),
+                  "--force replaces it.");
+}
+
+void writeFile(const std::filesystem::path& file, std::string_view text, mode_t mode,
+               Existing existing) {
     std::string temporary = file.native() + ".XXXXXX";
     const client::Descriptor descriptor(mkostemp(temporary.data(), O_CLOEXEC));
     if (descriptor.get() < 0)
         failed(file, "cannot be saved", errno);
+    const bool isWritten =
+        client::writeAll(descriptor.get(), text) && fchmod(descriptor.get(), mode) == 0;
+    // A link fails if the name exists, even as a symbolic link.
+    const bool isPlaced =
+        isWritten && (existing == Existing::Replaced ? rename(temporary.c_str(), file.c_str())
+                                                     : link(temporary.c_str(), file.c_str())) == 0;
+    const int error = errno;
+    if (!isPlaced || existing == Existing::Refused)
+        unlink(temporary.c_str());
+    if (!isPlaced && error == EEXIST && existing == Existing::Refused)
+        throwExisting(file);
+    if (!isPlaced)
+        failed(file, "cannot be saved", error);
+}
+
+void replaceFile(const std::filesystem::path& file, std::string_view text) {
     const mode_t mask = umask(0);
     umask(mask);
-    if (!client::writeAll(descriptor.get(), text) || fchmod(descriptor.get(), 0666 & ~mask) < 0 ||
-        rename(temporary.c_str(), file.c_str()) < 0) {
-        const int error = errno;
-        unlink(temporary.c_str());
-        failed(file, "cannot be saved", error);
-    }
+    writeFile(file, text, 0666 & ~mask, Existing::Replaced);
 }
 
 std::string readFile(const std::filesystem::path& file, std::size_t maxSize, Links links) {

@@ -86,14 +86,15 @@ std::string serviceProgram() {
     return path != nullptr && *path != '\0' ? path : GENV_SERVICE_PATH;
 }
 
-FileCheck checkWithService(std::string_view file, bool collect,
-                           const std::vector<std::string>& used) {
+FileCheck checkWithService(std::string_view file, bool collect, const PresentUse& present) {
     std::vector<std::string> arguments{"--check",
                                        (file.starts_with('-') ? "./" : "") + std::string(file)};
-    for (const std::string& use : used) {
-        arguments.emplace_back("--used");
-        arguments.push_back(use);
-    }
+    const auto add = [&](const char* option, const std::vector<std::string>& texts) {
+        for (const std::string& text : texts)
+            arguments.insert(arguments.end(), {option, text});
+    };
+    add("--used", present.used);
+    add("--outside", present.outside);
     return run(serviceProgram(), std::move(arguments), collect);
 }
 

@@ -17,12 +17,17 @@ struct FileCheck {
     std::string errors; ///< its error output, if it was collected
 };
 
+/// The present use of the GPUs, as texts for the program (service/limit_preview.hpp).
+struct PresentUse {
+    std::vector<std::string> used;    ///< one text per user
+    std::vector<std::string> outside; ///< one text per process outside every environment
+};
+
 /// Runs the program on a configuration file. It prints errors on standard error, or with `collect`
 /// returns them in the result. Throws Failure if the program cannot be run. If the file is valid,
-/// the program compares what users have `used`, one text per user (service/limit_preview.hpp), with
-/// the limits, and prints who exceeds one on standard output.
-FileCheck checkWithService(std::string_view file, bool collect,
-                           const std::vector<std::string>& used = {});
+/// the program compares the present use with the settings, and prints on standard output whom they
+/// concern.
+FileCheck checkWithService(std::string_view file, bool collect, const PresentUse& present = {});
 
 /// Returns why this machine cannot isolate GPUs, according to genv-isolation; empty if it can, as
 /// far as this user can see, or if the program is not there. Throws Failure.

@@ -117,6 +117,7 @@ const std::vector<TableEntry>& table() {
            "shell", "exporter", "versions"}}},
         {"genvctl terminate", "PID", {ComputeProcess}},
         {"genvctl policy check", "FILE", {File}},
+        {"genvctl policy suggest", "--output", {File}},
         {"genvctl monitor", "--port", {Free}},
         {"genvctl monitor", "--listen", {Free}},
         {"genvctl monitor", "--host-name", {Free}},
