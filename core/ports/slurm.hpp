@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/device.hpp"
+#include "core/sluid.hpp"
 #include "core/time.hpp"
 
 #include <cstdint>
@@ -18,6 +19,10 @@ namespace genv::core {
 
 /// The number of a Slurm job, which is never 0.
 using SlurmJobId = std::uint32_t;
+
+/// The name that Slurm gives to the control group of a job: its number, or its SLUID from Slurm
+/// 26.05.
+using SlurmJobName = std::variant<SlurmJobId, Sluid>;
 
 /// A GPU as this node's gres.conf lists it. Slurm counts these files, not the driver's indices.
 struct SlurmDevice {
@@ -36,11 +41,14 @@ class Slurm {
     using Done = std::function<void(const std::optional<SlurmFailure>&)>;
     using Devices =
         std::function<void(const std::variant<std::vector<SlurmDevice>, SlurmFailure>&)>;
+    using Found = std::function<void(const std::variant<SlurmJobId, SlurmFailure>&)>;
 
     virtual ~Slurm() = default;
 
     /// Lists the GPUs that Slurm has on this node. Must not be called from within a prolog.
     virtual void listDevices(Devices devices) = 0;
+    /// Finds the number of a job.
+    virtual void findJob(Sluid sluid, Found found) = 0;
     /// Sets when a job ends.
     virtual void setEnd(SlurmJobId job, WallTime end, Done done) = 0;
     virtual void cancel(SlurmJobId job, Done done) = 0;

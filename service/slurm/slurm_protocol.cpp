@@ -101,6 +101,9 @@ Json encoded(const SlurmCancel& request) {
 Json encoded(const SlurmRequeue& request) {
     return {{"request", "requeue"}, {"job", request.job}};
 }
+Json encoded(const SlurmFindJob& request) {
+    return {{"request", "find-job"}, {"sluid", request.sluid.value}};
+}
 
 } // namespace
 
@@ -113,6 +116,8 @@ std::string encodeSlurmAnswer(const SlurmAnswer& answer) {
         return Json{{"error", failure->reason}}.dump();
     if (std::holds_alternative<SlurmDone>(answer))
         return Json{{"done", true}}.dump();
+    if (const auto* found = std::get_if<SlurmFound>(&answer))
+        return Json{{"job", found->job}}.dump();
     Json list = Json::array();
     for (const core::SlurmDevice& device : std::get<std::vector<core::SlurmDevice>>(answer))
         list.push_back({{"number", device.number},
@@ -141,6 +146,10 @@ SlurmRequest decodeSlurmRequest(std::string_view line) {
         requireMembers(request, {"request", "job"});
         return SlurmRequeue{jobIn(request)};
     }
+    if (name == R"("find-job")") {
+        requireMembers(request, {"request", "sluid"});
+        return SlurmFindJob{{numberIn(request.at("sluid"), 1, UINT64_MAX, "sluid")}};
+    }
     throw SlurmProtocolError("unknown request");
 }
 
@@ -153,6 +162,10 @@ SlurmAnswer decodeSlurmAnswer(std::string_view line) {
     if (answer.is_object() && answer.contains("error")) {
         requireMembers(answer, {"error"});
         return failureIn(answer.at("error"));
+    }
+    if (answer.is_object() && answer.contains("job")) {
+        requireMembers(answer, {"job"});
+        return SlurmFound{jobIn(answer)};
     }
     requireMembers(answer, {"done"});
     if (answer.at("done") != Json(true))

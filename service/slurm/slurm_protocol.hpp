@@ -6,6 +6,7 @@
 //   {"request":"set-end","job":12,"end":1764039600}    {"done":true}
 //   {"request":"cancel","job":12}                      {"error":"..."}
 //   {"request":"requeue","job":12}
+//   {"request":"find-job","sluid":2489417286410240}    {"job":12}
 //
 // A request carries only numbers: no path, argument or other text reaches Slurm's programs. Each
 // object has exactly these members. Neither side trusts the other.
@@ -55,11 +56,22 @@ struct SlurmRequeue {
 
     friend bool operator==(const SlurmRequeue&, const SlurmRequeue&) = default;
 };
-using SlurmRequest = std::variant<SlurmListDevices, SlurmSetEnd, SlurmCancel, SlurmRequeue>;
+struct SlurmFindJob {
+    core::Sluid sluid;
+
+    friend bool operator==(const SlurmFindJob&, const SlurmFindJob&) = default;
+};
+using SlurmRequest =
+    std::variant<SlurmListDevices, SlurmSetEnd, SlurmCancel, SlurmRequeue, SlurmFindJob>;
 
 /// Slurm carried out the request.
 struct SlurmDone {};
-using SlurmAnswer = std::variant<std::vector<core::SlurmDevice>, SlurmDone, core::SlurmFailure>;
+/// The job that was looked for.
+struct SlurmFound {
+    core::SlurmJobId job = 0;
+};
+using SlurmAnswer =
+    std::variant<std::vector<core::SlurmDevice>, SlurmDone, SlurmFound, core::SlurmFailure>;
 
 /// Encode lines, without their line feed.
 std::string encodeSlurmRequest(const SlurmRequest& request);

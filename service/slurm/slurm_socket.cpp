@@ -110,6 +110,17 @@ void SlurmSocket::listDevices(Devices devices) {
     });
 }
 
+void SlurmSocket::findJob(core::Sluid sluid, Found found) {
+    ask(SlurmFindJob{sluid}, [found = std::move(found)](const SlurmAnswer& answer) {
+        if (const auto* job = std::get_if<SlurmFound>(&answer))
+            found(job->job);
+        else if (const auto* failure = std::get_if<core::SlurmFailure>(&answer))
+            found(*failure);
+        else
+            found(core::SlurmFailure{unexpected});
+    });
+}
+
 void SlurmSocket::setEnd(core::SlurmJobId job, core::WallTime end, Done done) {
     ask(SlurmSetEnd{job, end}, withDone(std::move(done)));
 }

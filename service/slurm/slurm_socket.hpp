@@ -36,6 +36,7 @@ class SlurmSocket final : public core::Slurm {
     SlurmSocket& operator=(const SlurmSocket&) = delete;
 
     void listDevices(Devices devices) override;
+    void findJob(core::Sluid sluid, Found found) override;
     void setEnd(core::SlurmJobId job, core::WallTime end, Done done) override;
     void cancel(core::SlurmJobId job, Done done) override;
     void requeue(core::SlurmJobId job, Done done) override;

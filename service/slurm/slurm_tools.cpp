@@ -2,6 +2,7 @@
 #include "service/slurm/slurm_tools.hpp"
 
 #include "core/sentences.hpp"
+#include "core/slurm_job.hpp"
 #include "core/text.hpp"
 #include "service/slurm/gres_list.hpp"
 
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -100,6 +102,31 @@ SlurmAnswer judgeListing(const SlurmProgramResult& result, const NodeLookup& loo
     return devices;
 }
 
+// Takes the words of a line apart.
+std::vector<std::string_view> wordsOf(std::string_view line) {
+    std::vector<std::string_view> words;
+    for (std::size_t begin = line.find_first_not_of(' '); begin != std::string_view::npos;) {
+        const std::size_t end = std::min(line.find(' ', begin), line.size());
+        words.push_back(line.substr(begin, end - begin));
+        begin = line.find_first_not_of(' ', end);
+    }
+    return words;
+}
+
+// squeue of an earlier Slurm refuses a SLUID. It prints the SLUID beside the number, so that no
+// other job is taken for this one.
+SlurmAnswer judgeFinding(const SlurmFindJob& request, const SlurmProgramResult& result) {
+    const std::string_view line = lastLine(result.output);
+    if (result.status != 0)
+        return failureOf(line.empty() ? fmt::format("squeue exited with status {}", result.status)
+                                      : fmt::format("squeue said: {}", line));
+    const std::vector<std::string_view> words = wordsOf(line);
+    const auto job = words.size() == 2 ? core::parseSlurmJobId(words[0]) : std::nullopt;
+    if (!job || core::parseSluid(words[1]) != request.sluid)
+        return failureOf(fmt::format("squeue said: {}", line.empty() ? "nothing" : line));
+    return SlurmFound{*job};
+}
+
 struct CommandMaker {
     const SlurmFolders& folders;
 
@@ -120,6 +147,11 @@ struct CommandMaker {
     // Without "Incomplete", scontrol would restart a job that has ended meanwhile.
     SlurmCommand operator()(const SlurmRequeue& request) const {
         return {folders.scontrol(), {"requeue", "Incomplete", fmt::format("{}", request.job)}};
+    }
+    SlurmCommand operator()(const SlurmFindJob& request) const {
+        return {folders.squeue(),
+                {"--noheader", "--all", fmt::format("--jobs={}", core::toString(request.sluid)),
+                 "--Format=JobID:.12,SLUID:.16"}};
     }
 };
 
@@ -173,6 +205,8 @@ SlurmAnswer judgeSlurmResult(const SlurmRequest& request, const SlurmProgramResu
                              const NodeLookup& lookUp) {
     if (std::holds_alternative<SlurmListDevices>(request))
         return judgeListing(result, lookUp);
+    if (const auto* find = std::get_if<SlurmFindJob>(&request))
+        return judgeFinding(*find, result);
     return judgeChange(std::holds_alternative<SlurmCancel>(request) ? "scancel" : "scontrol",
                        result);
 }

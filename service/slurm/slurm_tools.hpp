@@ -16,13 +16,14 @@
 
 namespace genv::service {
 
-/// The folders of Slurm's programs. BinDir= in genvd.conf contains scontrol and scancel. slurmd is
-/// in the sibling folder sbin if it exists there, or else in BinDir= itself.
+/// The folders of Slurm's programs. BinDir= in genvd.conf contains scontrol, scancel and squeue.
+/// slurmd is in the sibling folder sbin if it exists there, or else in BinDir= itself.
 struct SlurmFolders {
     std::filesystem::path bin = "/usr/bin";
 
     [[nodiscard]] std::filesystem::path scontrol() const { return bin / "scontrol"; }
     [[nodiscard]] std::filesystem::path scancel() const { return bin / "scancel"; }
+    [[nodiscard]] std::filesystem::path squeue() const { return bin / "squeue"; }
     [[nodiscard]] std::filesystem::path slurmd() const;
 };
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +25,10 @@ class FakeSlurm : public core::Slurm {
     std::vector<Devices> questions; ///< pending requests for the list of devices
 
     void listDevices(Devices devices) override { questions.push_back(std::move(devices)); }
+    void findJob(core::Sluid sluid, Found found) override {
+        asked.push_back("find " + toString(sluid));
+        finds_.push_back({sluid, std::move(found)});
+    }
     void setEnd(core::SlurmJobId job, core::WallTime end, Done done) override {
         const auto seconds = std::chrono::floor<std::chrono::seconds>(end.time_since_epoch());
         ask(fmt::format("end {} {}", job, seconds.count()), std::move(done));
@@ -39,6 +44,17 @@ class FakeSlurm : public core::Slurm {
         for (const Done& done : std::exchange(waiting_, {}))
             done(failure);
     }
+    std::map<core::Sluid, core::SlurmJobId> numbers; ///< of the jobs that Slurm knows
+    /// Answers all requests for the number of a job so far.
+    void find() {
+        for (const auto& [sluid, found] : std::exchange(finds_, {})) {
+            const auto number = numbers.find(sluid);
+            if (number != numbers.end())
+                found(number->second);
+            else
+                found(core::SlurmFailure{"squeue said: Invalid job id specified"});
+        }
+    }
     /// Answers the first request for the list of devices.
     void list(const std::variant<std::vector<core::SlurmDevice>, core::SlurmFailure>& devices) {
         ASSERT_FALSE(questions.empty());
@@ -53,6 +69,7 @@ class FakeSlurm : public core::Slurm {
         waiting_.push_back(std::move(done));
     }
     std::vector<Done> waiting_;
+    std::vector<std::pair<core::Sluid, Found>> finds_;
 };
 
 class FakeJobCgroups : public core::JobCgroups {

@@ -13,7 +13,8 @@ constexpr core::WallTime protocolEnd{std::chrono::seconds{1'795'574'158}};
 TEST(SlurmProtocol, ReadsTheRequestsThatItWrites) {
     for (const SlurmRequest& request :
          {SlurmRequest(SlurmListDevices{}), SlurmRequest(SlurmSetEnd{12, protocolEnd}),
-          SlurmRequest(SlurmCancel{4'294'967'295}), SlurmRequest(SlurmRequeue{1})}) {
+          SlurmRequest(SlurmCancel{4'294'967'295}), SlurmRequest(SlurmRequeue{1}),
+          SlurmRequest(SlurmFindJob{{UINT64_MAX}})}) {
         const std::string line = encodeSlurmRequest(request);
         EXPECT_EQ(decodeSlurmRequest(line), request) << line;
         EXPECT_LT(line.size() + 1, maxSlurmRequest);
@@ -23,15 +24,31 @@ TEST(SlurmProtocol, ReadsTheRequestsThatItWrites) {
 }
 
 TEST(SlurmProtocol, RefusesOtherRequests) {
-    for (const char* line :
-         {"", "{", "[]", "7", R"({"request":"reboot"})", R"({"request":["cancel"],"job":1})",
-          R"({"request":"cancel"})", R"({"request":"cancel","job":0})",
-          R"({"request":"cancel","job":4294967296})", R"({"request":"cancel","job":-1})",
-          R"({"request":"cancel","job":"1"})", R"({"request":"cancel","job":1.5})",
-          R"({"request":"cancel","job":1,"argv":["-f"]})", R"({"request":"list-devices","job":1})",
-          R"({"request":"set-end","job":1})", R"({"request":"set-end","job":1,"end":0})",
-          R"({"request":"set-end","job":1,"end":253402300800})",
-          R"({"request":"set-end","job":1,"end":"now"})", R"({"request":"requeue","job":null})"})
+    for (const char* line : {"",
+                             "{",
+                             "[]",
+                             "7",
+                             R"({"request":"reboot"})",
+                             R"({"request":["cancel"],"job":1})",
+                             R"({"request":"cancel"})",
+                             R"({"request":"cancel","job":0})",
+                             R"({"request":"cancel","job":4294967296})",
+                             R"({"request":"cancel","job":-1})",
+                             R"({"request":"cancel","job":"1"})",
+                             R"({"request":"cancel","job":1.5})",
+                             R"({"request":"cancel","job":1,"argv":["-f"]})",
+                             R"({"request":"list-devices","job":1})",
+                             R"({"request":"set-end","job":1})",
+                             R"({"request":"set-end","job":1,"end":0})",
+                             R"({"request":"set-end","job":1,"end":253402300800})",
+                             R"({"request":"set-end","job":1,"end":"now"})",
+                             R"({"request":"requeue","job":null})",
+                             R"({"request":"find-job"})",
+                             R"({"request":"find-job","sluid":0})",
+                             R"({"request":"find-job","sluid":-1})",
+                             R"({"request":"find-job","sluid":1,"job":1})",
+                             R"({"request":"find-job","sluid":18446744073709551616})",
+                             R"({"request":"find-job","sluid":"sEKNKTV3WPV500"})"})
         EXPECT_THROW(decodeSlurmRequest(line), SlurmProtocolError) << line;
 }
 
@@ -44,6 +61,7 @@ TEST(SlurmProtocol, ReadsTheAnswersThatItWrites) {
     EXPECT_EQ(list[1].node, (core::DeviceNode{195, 0}));
     EXPECT_TRUE(
         std::holds_alternative<SlurmDone>(decodeSlurmAnswer(encodeSlurmAnswer(SlurmDone{}))));
+    EXPECT_EQ(std::get<SlurmFound>(decodeSlurmAnswer(encodeSlurmAnswer(SlurmFound{12}))).job, 12U);
     EXPECT_EQ(std::get<core::SlurmFailure>(
                   decodeSlurmAnswer(encodeSlurmAnswer(core::SlurmFailure{"no \"slurmd\""})))
                   .reason,
@@ -61,7 +79,8 @@ TEST(SlurmProtocol, RefusesOtherAnswers) {
           std::string(R"({"devices":[{"number":0,"node":[195]}]})"),
           std::string(R"({"devices":[{"number":0,"node":[4096,0]}]})"),
           std::string(R"({"devices":[{"number":0,"node":[[1],0]}]})"),
-          std::string(R"({"devices":[],"error":"x"})")})
+          std::string(R"({"devices":[],"error":"x"})"), std::string(R"({"job":0})"),
+          std::string(R"({"job":"12"})"), std::string(R"({"job":12,"done":true})")})
         EXPECT_THROW(decodeSlurmAnswer(line), SlurmProtocolError) << line;
 }
 

@@ -113,6 +113,16 @@ class SlurmSocketTest : public testing::Test {
                 loop.quit(0);
         });
     }
+    void findInto(SlurmSocket& slurm, core::Sluid sluid) {
+        ++expected_;
+        slurm.findJob(sluid, [this](const auto& answer) {
+            const auto* job = std::get_if<core::SlurmJobId>(&answer);
+            answers.push_back(job != nullptr ? fmt::format("job {}", *job)
+                                             : std::get<core::SlurmFailure>(answer).reason);
+            if (answers.size() == expected_)
+                loop.quit(0);
+        });
+    }
     /// Returns the answer to one request if the helper sends this text.
     std::string answerTo(const std::optional<std::string>& text, SlurmSocketSettings own) {
         const Helper helper(path(), [&](const std::string& /*line*/) { return text; });
@@ -137,6 +147,8 @@ class SlurmSocketTest : public testing::Test {
 
 TEST_F(SlurmSocketTest, SendsEachRequestAndTellsItsAnswer) {
     Helper helper(path(), [](const std::string& line) -> std::optional<std::string> {
+        if (line.find("sluid") != std::string::npos)
+            return "{\"job\":15}\n";
         return line.find("list") != std::string::npos
                    ? "{\"devices\":[{\"number\":0,\"node\":[195,2]}]}\n"
                    : "{\"done\":true}\n";
@@ -146,13 +158,15 @@ TEST_F(SlurmSocketTest, SendsEachRequestAndTellsItsAnswer) {
     slurm.setEnd(12, core::WallTime(1'795'574'158s), note());
     slurm.cancel(13, note());
     slurm.requeue(14, note());
+    findInto(slurm, {15});
     loop.run();
     std::ranges::sort(answers);
-    EXPECT_EQ(answers, (Texts{"1 devices", "done", "done", "done"}));
+    EXPECT_EQ(answers, (Texts{"1 devices", "done", "done", "done", "job 15"}));
     EXPECT_EQ(helper.end(),
               (Texts{R"({"request":"list-devices"})",
                      R"({"end":1795574158,"job":12,"request":"set-end"})",
-                     R"({"job":13,"request":"cancel"})", R"({"job":14,"request":"requeue"})"}));
+                     R"({"job":13,"request":"cancel"})", R"({"job":14,"request":"requeue"})",
+                     R"({"request":"find-job","sluid":15})"}));
 }
 
 TEST_F(SlurmSocketTest, PassesOnWhatTheHelperSays) {

@@ -56,6 +56,27 @@ TEST(SlurmTools, SetNoEndThatIsNotLater) {
     EXPECT_EQ(slurmEndQuestion(12, usual).arguments, (ToolWords{"show", "job", "-o", "12"}));
 }
 
+// Recorded from squeue 26.05 and, for the second SLUID, 24.11.
+TEST(SlurmTools, FindTheNumberOfAJobByItsSluid) {
+    const SlurmFindJob request{*core::parseSluid("s231M8CWBDTF00")};
+    EXPECT_EQ(slurmCommand(request, usual).program, "/usr/bin/squeue");
+    EXPECT_EQ(slurmCommand(request, usual).arguments,
+              (ToolWords{"--noheader", "--all", "--jobs=s231M8CWBDTF00",
+                         "--Format=JobID:.12,SLUID:.16"}));
+    const SlurmAnswer found =
+        judgeSlurmResult(request, {0, "           4  s231M8CWBDTF00\n"}, lookUpNode);
+    EXPECT_EQ(std::get<SlurmFound>(found).job, 4U);
+    for (const char* output : {"", "\n", "           4\n", "           4  s231M8CWBFB800\n",
+                               "4_1 s231M8CWBDTF00\n", "0 s231M8CWBDTF00\n", "4 s231m8cwbdtf00\n",
+                               "4 s231M8CWBDTF00 5\n", "Warning: 4 s231M8CWBDTF00\n"})
+        EXPECT_EQ(reasonOf(request, {0, output}).rfind("squeue said: ", 0), 0U) << output;
+    EXPECT_EQ(reasonOf(request, {1, "slurm_load_jobs error: Invalid job id specified\n"}),
+              "squeue said: slurm_load_jobs error: Invalid job id specified");
+    EXPECT_EQ(reasonOf(request, {1, "squeue: error: Invalid job id: s231M8CWBDTF00\n"}),
+              "squeue said: squeue: error: Invalid job id: s231M8CWBDTF00");
+    EXPECT_EQ(reasonOf(request, {1, ""}), "squeue exited with status 1");
+}
+
 TEST(SlurmTools, FindSlurmdBesideTheOtherPrograms) {
     const tests::TemporaryFolder folder;
     const SlurmFolders own{folder.path() / "bin"};
