@@ -23,13 +23,17 @@ inline std::optional<std::string> slurmJobOf(std::string_view environmentId) {
     return job ? std::optional(std::to_string(*job)) : std::nullopt;
 }
 
-/// Returns the environment id of the job in whose control group this process is, or nothing if it
-/// is in none.
-inline std::optional<std::string> jobEnvironmentOfThisProcess() {
+/// Returns the job in whose control group this process is, by its number, or by its SLUID from
+/// Slurm 26.05. Returns nothing if the process is in none.
+inline std::optional<std::string> jobOfThisProcess() {
     std::ifstream file("/proc/self/cgroup");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const auto cgroup = core::parseSlurmCgroup(text);
-    return cgroup ? std::optional(core::environmentIdOf(cgroup->job)) : std::nullopt;
+    if (!cgroup)
+        return std::nullopt;
+    const auto* number = std::get_if<core::SlurmJobId>(&cgroup->job);
+    return number != nullptr ? std::to_string(*number)
+                             : core::toString(std::get<core::Sluid>(cgroup->job));
 }
 
 } // namespace genv::client

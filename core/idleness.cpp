@@ -16,8 +16,7 @@ const Environment* userOf(const EnvironmentLookup& lookup, const ComputeProcess&
     const Environment* environment = environmentOf(lookup, process);
     if (environment != nullptr || !process.slurm)
         return environment;
-    const Environment* job = lookup.byId(environmentIdOf(process.slurm->job));
-    return job != nullptr && job->job ? job : nullptr;
+    return lookup.byJob(process.slurm->job);
 }
 
 } // namespace

@@ -33,44 +33,75 @@ std::optional<Uid> ownerOf(const ComputeProcess& process) {
 
 void Jobs::observed(const Observation& observation) {
     SeenJobs jobs;
+    std::set<SlurmJobName> names;
     for (const ComputeProcess& process : observation.processes) {
-        if (process.slurm && !isReported(process.slurm->job))
+        if (!process.slurm)
+            continue;
+        names.insert(process.slurm->job);
+        if (!isReported(process.slurm->job))
             add(process, observation.started, jobs);
     }
+    for (const SlurmJobName& name : names)
+        identify(name, [] {});
     for (const auto& entry : jobs) {
         users_.describe(entry.second.owner, [this, entry](const UserInfo& owner) {
-            const auto& [job, seen] = entry;
-            if (!isReported(job))
-                start(job, seen, owner);
+            const auto& [name, seen] = entry;
+            if (!isReported(name))
+                number(name, seen, owner);
         });
     }
 }
 
 // Returns whether a prolog reported the devices of a job.
-bool Jobs::isReported(SlurmJobId job) const {
-    const Environment* environment = ledger_.find(environmentIdOf(job));
-    return environment != nullptr && !(environment->job && environment->job->isInferred);
+bool Jobs::isReported(const SlurmJobName& name) const {
+    const Environment* environment = ledger_.findJob(name);
+    return environment != nullptr && !environment->job->isInferred;
+}
+
+// Returns whether a job has ended since a sample began.
+bool Jobs::hasEnded(const SlurmJobName& name, BootTime started) const {
+    const auto ended = ended_.find(name);
+    return ended != ended_.end() && started <= ended->second;
 }
 
 void Jobs::add(const ComputeProcess& process, BootTime started, SeenJobs& seen) const {
-    const SlurmJobId job = process.slurm->job;
+    const SlurmJobName& name = process.slurm->job;
     const auto owner = ownerOf(process);
-    const auto ended = ended_.find(job);
-    if (!owner || (ended != ended_.end() && started <= ended->second))
+    if (!owner || hasEnded(name, started))
         return;
     for (const ComputeUse& use : process.uses) {
         const Device* device = ledger_.devices().findUuid(use.device);
         if (device == nullptr || !device->reservedForSlurm)
             continue;
-        Seen& known = seen.try_emplace(job, Seen{*owner, {}}).first->second;
+        Seen& known = seen.try_emplace(name, Seen{*owner, started, {}}).first->second;
         if (known.owner == *owner)
             known.devices.insert(use.device);
     }
 }
 
-void Jobs::start(SlurmJobId job, const Seen& seen, const UserInfo& owner) {
+// Starts a job once its number is known.
+void Jobs::number(const SlurmJobName& name, const Seen& seen, const UserInfo& owner) {
+    if (const auto* job = std::get_if<SlurmJobId>(&name)) {
+        start({*job, seen.owner, owner.name, {}}, seen);
+        return;
+    }
+    const Sluid sluid = std::get<Sluid>(name);
+    numbers_.find(sluid, [this, sluid, seen, owner](std::optional<SlurmJobId> job) {
+        if (!job || hasEnded(sluid, seen.started) || hasEnded(*job, seen.started))
+            return;
+        ledger_.setJobSluid(*job, sluid);
+        if (!isReported(sluid))
+            start({*job, seen.owner, owner.name, {}, sluid}, seen);
+    });
+}
+
+void Jobs::start(const NewJob& job, const Seen& seen) {
     std::set<DeviceUuid> devices = seen.devices;
-    const Environment* environment = ledger_.find(environmentIdOf(job));
+    const Environment* environment = ledger_.find(environmentIdOf(job.id));
+    if (environment != nullptr && !environment->job)
+        return; // a user has the id, since an earlier version of genv
+    if (environment != nullptr && isOtherRun(*environment->job, job.sluid))
+        environment = nullptr;
     if (environment != nullptr && environment->uid != seen.owner)
         return; // the owner that was seen first stays
     if (environment != nullptr) {
@@ -81,16 +112,40 @@ void Jobs::start(SlurmJobId job, const Seen& seen, const UserInfo& owner) {
     } else {
         log_.notice("Slurm job {} of uid {} uses GPUs of Slurm without a prolog; its environment "
                     "begins now",
-                    job, seen.owner);
+                    job.id, seen.owner);
     }
-    NewJob wanted{job, seen.owner, owner.name, {devices.begin(), devices.end()}};
+    NewJob wanted = job;
+    wanted.devices = {devices.begin(), devices.end()};
     wanted.isInferred = true;
     wanted.evict = true;
     try {
         ledger_.startJob(wanted);
     } catch (const Error& error) {
-        log_.error("the environment of Slurm job {} cannot begin: {}", job, error.what());
+        log_.error("the environment of Slurm job {} cannot begin: {}", job.id, error.what());
     }
+}
+
+// Returns whether the job of a cgroup may have an environment that does not know its SLUID. Its
+// prolog was one of an earlier version of genv.
+bool Jobs::mayBeIdentified(const SlurmJobName& name) const {
+    const auto& environments = ledger_.environments();
+    return std::holds_alternative<Sluid>(name) && ledger_.findJob(name) == nullptr &&
+           std::ranges::any_of(environments, [](const auto& entry) {
+               return entry.second.job && !entry.second.job->sluid;
+           });
+}
+
+void Jobs::identify(const SlurmJobName& name, std::function<void()> done) {
+    if (!mayBeIdentified(name)) {
+        done();
+        return;
+    }
+    const Sluid sluid = std::get<Sluid>(name);
+    numbers_.find(sluid, [this, sluid, done = std::move(done)](std::optional<SlurmJobId> job) {
+        if (job)
+            ledger_.setJobSluid(*job, sluid);
+        done();
+    });
 }
 
 void Jobs::check() {
@@ -106,8 +161,11 @@ void Jobs::check() {
         return;
     cgroups_.list([this](const JobCgroupList& present) {
         isAsking_ = false;
-        if (present.isRead)
-            judge(present);
+        if (!present.isRead)
+            return;
+        for (const SlurmJobName& name : present.jobs)
+            identify(name, [] {});
+        judge(present);
     });
 }
 
@@ -115,11 +173,18 @@ void Jobs::judge(const JobCgroupList& present) {
     const BootTime now = clock_.bootNow();
     std::map<std::uint64_t, Absence> absences;
     std::vector<EnvironmentId> gone;
+    // Such a cgroup may be that of any job whose SLUID is not known.
+    const bool hasUnknown = std::ranges::any_of(present.jobs, [&](const SlurmJobName& name) {
+        const auto* sluid = std::get_if<Sluid>(&name);
+        return sluid != nullptr && ledger_.findJob(name) == nullptr && !numbers_.known(*sluid);
+    });
     for (const auto& [sequence, environment] : ledger_.environments()) {
         if (!environment.job)
             continue;
         Absence absence = absences_[sequence];
-        const bool isThere = present.jobs.contains(environment.job->id);
+        const SlurmJob& job = *environment.job;
+        const bool isThere = present.jobs.contains(job.id) ||
+                             (job.sluid ? present.jobs.contains(*job.sluid) : hasUnknown);
         absence.wasThere = absence.wasThere || isThere;
         if (isThere || !(present.hasSlurm || absence.wasThere))
             absence.since.reset();
@@ -142,7 +207,10 @@ void Jobs::onEvent(const Event& event) {
         return;
     const BootTime now = clock_.bootNow();
     std::erase_if(ended_, [&](const auto& entry) { return entry.second + endedFor < now; });
-    ended_[removed->former->job->id] = now;
+    const SlurmJob& job = *removed->former->job;
+    ended_[job.id] = now;
+    if (job.sluid)
+        ended_[*job.sluid] = now;
 }
 
 } // namespace genv::core

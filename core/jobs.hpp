@@ -3,10 +3,12 @@
 //
 // If a job uses one of Slurm's devices without a report from the prolog, its environment starts
 // when a compute process is seen in the job's cgroup. A job ends once its cgroup has been gone for
-// five minutes.
+// five minutes. Where cgroups have SLUIDs for names, Slurm is asked about a SLUID that no prolog
+// reported.
 #pragma once
 
 #include "core/events.hpp"
+#include "core/job_numbers.hpp"
 #include "core/ledger.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/job_cgroups.hpp"
@@ -29,8 +31,10 @@ class Jobs {
   public:
     /// All referenced objects must outlive this one, which must outlive the last iteration of the
     /// loop.
-    Jobs(Ledger& ledger, Users& users, JobCgroups& cgroups, const Clock& clock, Log& log)
-        : ledger_(ledger), users_(users), cgroups_(cgroups), clock_(clock), log_(log) {}
+    Jobs(Ledger& ledger, Users& users, JobCgroups& cgroups, Slurm& slurm, const Clock& clock,
+         Log& log)
+        : ledger_(ledger), users_(users), cgroups_(cgroups), clock_(clock), log_(log),
+          numbers_(slurm, clock, log) {}
 
     /// Processes a sample of the GPUs. Call this after the ledger has processed it.
     void observed(const Observation& observation);
@@ -38,14 +42,19 @@ class Jobs {
     void check();
     /// Handles an event of the ledger.
     void onEvent(const Event& event);
+    /// Asks Slurm about the job of a cgroup if it may be one whose environment has no SLUID yet.
+    /// Calls `done` once, before this returns if Slurm need not be asked. From then on, findJob()
+    /// of the ledger finds the environment if there is one.
+    void identify(const SlurmJobName& name, std::function<void()> done);
 
   private:
     /// What the sampled compute processes reveal about a job.
     struct Seen {
         Uid owner = 0;
+        BootTime started; ///< when the sample began
         std::set<DeviceUuid> devices;
     };
-    using SeenJobs = std::map<SlurmJobId, Seen>;
+    using SeenJobs = std::map<SlurmJobName, Seen>;
     /// Tracks whether a job's cgroup is gone.
     struct Absence {
         bool wasThere = false;
@@ -53,8 +62,11 @@ class Jobs {
     };
 
     void add(const ComputeProcess& process, BootTime started, SeenJobs& seen) const;
-    [[nodiscard]] bool isReported(SlurmJobId job) const;
-    void start(SlurmJobId job, const Seen& seen, const UserInfo& owner);
+    [[nodiscard]] bool isReported(const SlurmJobName& name) const;
+    [[nodiscard]] bool hasEnded(const SlurmJobName& name, BootTime started) const;
+    [[nodiscard]] bool mayBeIdentified(const SlurmJobName& name) const;
+    void number(const SlurmJobName& name, const Seen& seen, const UserInfo& owner);
+    void start(const NewJob& wanted, const Seen& seen);
     void judge(const JobCgroupList& present);
 
     Ledger& ledger_;
@@ -64,7 +76,8 @@ class Jobs {
     Log& log_;
     std::map<std::uint64_t, Absence> absences_; ///< by the sequence number of the environment
     /// When jobs ended. A sample that began before that moment is ignored for the job.
-    std::map<SlurmJobId, BootTime> ended_;
+    std::map<SlurmJobName, BootTime> ended_;
+    JobNumbers numbers_;
     bool isAsking_ = false;
 };
 

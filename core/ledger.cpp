@@ -244,6 +244,7 @@ void Ledger::index(Environment& environment, bool present) {
     }
 
     indexChild(environment, present);
+    indexJob(environment, present);
     indexProcesses(environment, present);
     for (const Wait& wait : environment.waits)
         indexNumber(waits_, wait.ticket, environment.id, present);

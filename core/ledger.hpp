@@ -78,6 +78,7 @@ struct NewJob {
     Uid uid = 0;
     std::string user;
     std::vector<DeviceUuid> devices;      ///< exactly these devices, without duplicates
+    std::optional<Sluid> sluid = {};      ///< unset: keep the current SLUID
     std::optional<std::string> name = {}; ///< unset: keep the current name
     std::optional<WallTime> ends = {};    ///< unset: keep the current end
     bool isInferred = false;              ///< found without a report from the prolog
@@ -109,6 +110,8 @@ class Ledger {
     [[nodiscard]] const Environment* find(const EnvironmentId& id) const;
     /// Returns the environment with this id. Throws Error(NoSuchEnvironment).
     [[nodiscard]] const Environment& get(const EnvironmentId& id) const;
+    /// Returns the environment of the Slurm job with this name, or null.
+    [[nodiscard]] const Environment* findJob(const SlurmJobName& name) const;
     /// Returns all environments, oldest first.
     [[nodiscard]] const std::map<std::uint64_t, Environment>& environments() const {
         return environments_;
@@ -198,9 +201,10 @@ class Ledger {
     /// linger.
     void deactivate(const EnvironmentId& id, const Actor& actor);
     /// Starts the environment of a Slurm job. An existing environment gets exactly these devices;
-    /// nothing happens if it has them already. Jobs can share devices. Throws Error(NoSuchDevice),
-    /// Error(DeviceUnavailable) if another environment holds a device and is not to be evicted, and
-    /// Error(AlreadyExists) if the environment does not belong to a job.
+    /// nothing happens if it has them already. An environment of another run of the job ends. Jobs
+    /// can share devices. Throws Error(NoSuchDevice), Error(DeviceUnavailable) if another
+    /// environment holds a device and is not to be evicted, and Error(AlreadyExists) if the
+    /// environment does not belong to a job.
     void startJob(const NewJob& wanted);
     /// Returns a number for a lock request, larger than the numbers of all earlier requests.
     [[nodiscard]] std::uint64_t newTicket() { return ++lastSequence_; }
@@ -255,6 +259,8 @@ class Ledger {
     void numberFrom(std::uint64_t number) { lastSequence_ = std::max(lastSequence_, number); }
     /// Changes when Slurm ends a job. Does nothing if the job is gone.
     void setJobEnd(const EnvironmentId& id, WallTime end);
+    /// Records the SLUID of a job. Does nothing if the job is gone or has one.
+    void setJobSluid(SlurmJobId job, Sluid sluid);
     /// Reserves these devices for Slurm, and no others.
     void reserve(const SlurmDevices& devices);
     /// Writes the pending documents of facts. Returns whether all of them are written now.
@@ -337,6 +343,7 @@ class Ledger {
     [[nodiscard]] Environment startedJob(const NewJob& wanted);
     void giveToJob(Environment& environment, const DeviceUuid& uuid);
     void insertDevice(Device device);
+    void indexJob(const Environment& environment, bool present);
 
     void updateDevice(const DeviceSample& sample, WallTime takenAt);
     void placeDevice(const DeviceSample& sample, WallTime takenAt);
@@ -374,6 +381,7 @@ class Ledger {
 
     // Indexes derived from environments_, to avoid searches.
     std::unordered_map<EnvironmentId, Environment*> byId_;
+    std::map<Sluid, EnvironmentId> sluids_; ///< of jobs
     std::map<ProcessIdentity, EnvironmentId> roots_;
     std::map<ProcessIdentity, EnvironmentId>
         formers_; ///< members of environments whose end is pending

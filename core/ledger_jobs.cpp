@@ -79,6 +79,27 @@ std::vector<Environment> Ledger::evictedFor(const NewJob& wanted) const {
     return nexts;
 }
 
+const Environment* Ledger::findJob(const SlurmJobName& name) const {
+    const Environment* environment = nullptr;
+    if (const auto* number = std::get_if<SlurmJobId>(&name))
+        environment = find(environmentIdOf(*number));
+    else if (const auto found = sluids_.find(std::get<Sluid>(name)); found != sluids_.end())
+        environment = find(found->second);
+    return environment != nullptr && environment->job ? environment : nullptr;
+}
+
+// If two documents name the same SLUID, the job that was indexed last has it.
+void Ledger::indexJob(const Environment& environment, bool present) {
+    if (!environment.job || !environment.job->sluid)
+        return;
+    const Sluid sluid = *environment.job->sluid;
+    if (present)
+        sluids_[sluid] = environment.id;
+    else if (const auto found = sluids_.find(sluid);
+             found != sluids_.end() && found->second == environment.id)
+        sluids_.erase(found);
+}
+
 Environment Ledger::startedJob(const NewJob& wanted) {
     Environment environment;
     environment.id = environmentIdOf(wanted.id);
@@ -88,7 +109,7 @@ Environment Ledger::startedJob(const NewJob& wanted) {
     environment.createdSinceBoot = clock_.bootNow();
     environment.began = environment.createdSinceBoot;
     environment.sequence = ++lastSequence_;
-    environment.job = SlurmJob{wanted.id, std::nullopt, false};
+    environment.job = SlurmJob{wanted.id, wanted.sluid, std::nullopt, false};
     return environment;
 }
 
@@ -120,8 +141,10 @@ void Ledger::startJob(const NewJob& wanted) {
              "environment {} exists and does not belong to a job; evict ends it", id);
     std::vector<Environment> nexts = evictedFor(wanted);
     std::erase_if(nexts, [&](const Environment& next) { return next.id == id; });
-    // Slurm's job numbers started again, or an earlier version of genv let a user take the id.
-    if (existing != nullptr && (!existing->job || existing->uid != wanted.uid)) {
+    // Slurm's job numbers started again, an epilog was lost before a requeue, or an earlier version
+    // of genv let a user take the id.
+    if (existing != nullptr && (!existing->job || existing->uid != wanted.uid ||
+                                isOtherRun(*existing->job, wanted.sluid))) {
         nexts.push_back(*existing);
         nexts.back().end();
         existing = nullptr;
@@ -134,6 +157,8 @@ void Ledger::startJob(const NewJob& wanted) {
         next.configuration.name = wanted.name;
     if (wanted.ends)
         next.job->ends = wanted.ends;
+    if (wanted.sluid)
+        next.job->sluid = wanted.sluid;
     next.job->isInferred = wanted.isInferred;
     if (existing != nullptr && next == *existing && nexts.empty())
         return;
@@ -147,6 +172,15 @@ void Ledger::setJobEnd(const EnvironmentId& id, WallTime end) {
         return;
     Environment next = *environment;
     next.job->ends = end;
+    applyFact(std::move(next), Cause::fact(Reason::job()));
+}
+
+void Ledger::setJobSluid(SlurmJobId job, Sluid sluid) {
+    const Environment* environment = findJob(job);
+    if (environment == nullptr || environment->job->sluid)
+        return;
+    Environment next = *environment;
+    next.job->sluid = sluid;
     applyFact(std::move(next), Cause::fact(Reason::job()));
 }
 

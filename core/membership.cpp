@@ -37,14 +37,18 @@ EnvironmentLookup lookupIn(const Ledger& ledger) {
                 const Environment* environment = ledger.environmentOfRoot(root);
                 return environment != nullptr ? environment : ledger.environmentOfFormer(root);
             },
-            [&ledger](const EnvironmentId& id) { return ledger.find(id); }};
+            [&ledger](const EnvironmentId& id) { return ledger.find(id); },
+            [&ledger](const SlurmJobName& job) { return ledger.findJob(job); }};
 }
 
 EnvironmentLookup lookupIn(const Ledger& ledger, const Environment& former) {
     return {[&](const ProcessIdentity& root) {
                 return isRootOf(former, root) ? &former : ledger.environmentOfRoot(root);
             },
-            [&](const EnvironmentId& id) { return id == former.id ? &former : ledger.find(id); }};
+            [&](const EnvironmentId& id) { return id == former.id ? &former : ledger.find(id); },
+            [&](const SlurmJobName& job) {
+                return former.job && isNamed(*former.job, job) ? &former : ledger.findJob(job);
+            }};
 }
 
 const Environment* environmentOfDescendant(const EnvironmentLookup& lookup,
@@ -64,8 +68,8 @@ const Environment* environmentOfJob(const EnvironmentLookup& lookup, const Proce
                                     const std::optional<SlurmCgroup>& cgroup) {
     if (!cgroup)
         return nullptr;
-    const Environment* environment = lookup.byId(environmentIdOf(cgroup->job));
-    const bool isIn = environment != nullptr && environment->job &&
+    const Environment* environment = lookup.byJob(cgroup->job);
+    const bool isIn = environment != nullptr &&
                       cgroup->owner.value_or(environment->uid) == environment->uid &&
                       process.uids.areOnly(environment->uid);
     return isIn ? environment : nullptr;

@@ -20,6 +20,7 @@ class Ledger;
 struct EnvironmentLookup {
     std::function<const Environment*(const ProcessIdentity& root)> byRoot;
     std::function<const Environment*(const EnvironmentId& id)> byId;
+    std::function<const Environment*(const SlurmJobName& job)> byJob;
 };
 
 /// Returns a lookup in a ledger.

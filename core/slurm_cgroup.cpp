@@ -53,6 +53,12 @@ std::optional<SlurmJobId> jobOf(std::string_view part) {
     return takePrefix(part, "job_") ? parseSlurmJobId(part) : std::nullopt;
 }
 
+std::optional<SlurmJobName> nameOf(std::string_view part) {
+    if (const auto sluid = parseSluid(part))
+        return *sluid;
+    return jobOf(part);
+}
+
 std::optional<Uid> ownerOf(std::string_view part) {
     Uid uid = 0;
     if (!takePrefix(part, "uid_"))
@@ -67,7 +73,7 @@ std::optional<SlurmCgroup> parseUnified(std::string_view path) {
     if (!takePrefix(path, "/") || takeUntil(path, '/') != "system.slice" ||
         !isScope(takeUntil(path, '/')))
         return std::nullopt;
-    const auto job = jobOf(takeUntil(path, '/'));
+    const auto job = nameOf(takeUntil(path, '/'));
     return job ? std::optional(SlurmCgroup{*job, std::nullopt}) : std::nullopt;
 }
 

@@ -14,17 +14,17 @@ namespace genv::core {
 
 /// The job of a cgroup.
 struct SlurmCgroup {
-    SlurmJobId job = 0;
+    SlurmJobName job;
     std::optional<Uid> owner; ///< the owner of the job, if the path contains it
 
     friend bool operator==(const SlurmCgroup&, const SlurmCgroup&) = default;
 };
 
 /// Parses proc_pid_cgroup(5). The cgroup of a job is /system.slice/[NODE_]slurmstepd.scope/job_N in
-/// version 2 and /slurm[_NODE]/uid_U/job_N in version 1 (freezer or devices), or any cgroup below
-/// it. The path starts at the root of the hierarchy, where only root creates cgroups; users can
-/// create similar paths in their own part of it. Returns nothing if two hierarchies name different
-/// jobs.
+/// version 2, with the SLUID in place of job_N from Slurm 26.05 (unless CgroupJobIdPaths=yes), and
+/// /slurm[_NODE]/uid_U/job_N in version 1 (freezer or devices), or any cgroup below it. The path
+/// starts at the root of the hierarchy, where only root creates cgroups; users can create similar
+/// paths in their own part of it. Returns nothing if two hierarchies name different jobs.
 std::optional<SlurmCgroup> parseSlurmCgroup(std::string_view text);
 
 } // namespace genv::core

@@ -11,6 +11,16 @@ constexpr std::string_view idPrefix = "slurm-";
 
 } // namespace
 
+bool isNamed(const SlurmJob& job, const SlurmJobName& name) {
+    if (const auto* number = std::get_if<SlurmJobId>(&name))
+        return job.id == *number;
+    return job.sluid == std::get<Sluid>(name);
+}
+
+bool isOtherRun(const SlurmJob& job, const std::optional<Sluid>& sluid) {
+    return job.sluid && sluid && *job.sluid != *sluid;
+}
+
 std::string environmentIdOf(SlurmJobId job) {
     return std::string(idPrefix) + std::to_string(job);
 }

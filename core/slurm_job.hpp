@@ -15,12 +15,20 @@ namespace genv::core {
 /// The data that marks an environment as a job's.
 struct SlurmJob {
     SlurmJobId id = 0;
+    std::optional<Sluid> sluid;   ///< unset: this Slurm has none, or genv has not learned it yet
     std::optional<WallTime> ends; ///< when Slurm ends it: displayed, not enforced
     /// No prolog reported its devices: they are those on which its processes were seen.
     bool isInferred = false;
 
     friend bool operator==(const SlurmJob&, const SlurmJob&) = default;
 };
+
+/// Returns whether a job has this name.
+bool isNamed(const SlurmJob& job, const SlurmJobName& name);
+
+/// Returns whether a SLUID is that of another run of a job, as after a requeue. A SLUID that is not
+/// known does not tell.
+bool isOtherRun(const SlurmJob& job, const std::optional<Sluid>& sluid);
 
 /// Returns the id of a job's environment: "slurm-" and its number.
 std::string environmentIdOf(SlurmJobId job);

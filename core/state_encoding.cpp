@@ -30,6 +30,8 @@ json encodePendingEnd(const PendingEnd& end) {
 
 json encodeJob(const SlurmJob& job) {
     json encoded{{"id", job.id}};
+    if (job.sluid)
+        encoded["sluid"] = toString(*job.sluid);
     if (job.ends)
         encoded["ends"] = toMicroseconds(*job.ends);
     if (job.isInferred)

@@ -100,9 +100,15 @@ std::optional<SlurmJob> jobIfAny(const json& object) {
     if (!object.contains("job"))
         return std::nullopt;
     const json& value = field(object, "job", json::value_t::object);
-    SlurmJob job{requireNumber32(value, "id"), std::nullopt, flagIfAny(value, "inferred")};
+    SlurmJob job{requireNumber32(value, "id"), std::nullopt, std::nullopt,
+                 flagIfAny(value, "inferred")};
     if (job.id == 0)
         throw StateError("a job has an impossible number");
+    if (value.contains("sluid")) {
+        job.sluid = parseSluid(text(value, "sluid"));
+        if (!job.sluid)
+            throw StateError("a job has an impossible SLUID");
+    }
     if (value.contains("ends"))
         job.ends = fromMicroseconds(requireNumber(value, "ends"));
     return job;

@@ -5,6 +5,7 @@
 
 #include "core/idleness.hpp"
 #include "core/isolation.hpp"
+#include "core/jobs.hpp"
 #include "core/ledger.hpp"
 #include "core/lingering.hpp"
 #include "core/locks.hpp"
@@ -42,6 +43,7 @@ struct Sharing {
     core::Locks& locks;
     core::Lingering& lingering;
     core::Occupancy& occupancy;
+    core::Jobs& jobs;
     const core::Idleness& idleness;
     const core::ReadingRing& readings;
     const core::UserUse& use;

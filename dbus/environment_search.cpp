@@ -19,8 +19,8 @@ namespace {
 class EnvironmentSearch : public Operation<EnvironmentSearch, Reply<sdbus::ObjectPath>> {
   public:
     EnvironmentSearch(const Context& context, const Reply<sdbus::ObjectPath>& reply, core::Pid pid)
-        : Operation(reply), ledger_(context.sharing.ledger), processes_(context.machine.processes),
-          calls_(context.calls), pid_(pid) {}
+        : Operation(reply), ledger_(context.sharing.ledger), jobs_(context.sharing.jobs),
+          processes_(context.machine.processes), calls_(context.calls), pid_(pid) {}
 
     void start() {
         whenPidIsOurs(calls_, processes_, reply_, pid_,
@@ -51,8 +51,14 @@ class EnvironmentSearch : public Operation<EnvironmentSearch, Reply<sdbus::Objec
     }
 
     void lookUpJob(const core::ProcessRead<std::optional<core::SlurmCgroup>>& read) {
-        answer(core::environmentOfJob(core::lookupIn(ledger_), facts_, read.get()));
+        cgroup_ = read.get();
+        if (cgroup_)
+            jobs_.identify(cgroup_->job, later(&EnvironmentSearch::answerJob));
+        else
+            answer(nullptr);
     }
+
+    void answerJob() { answer(core::environmentOfJob(core::lookupIn(ledger_), facts_, cgroup_)); }
 
     [[nodiscard]] bool hasJobs() const {
         return std::ranges::any_of(ledger_.environments(),
@@ -66,10 +72,12 @@ class EnvironmentSearch : public Operation<EnvironmentSearch, Reply<sdbus::Objec
     }
 
     const core::Ledger& ledger_;
+    core::Jobs& jobs_;
     core::Processes& processes_;
     const Calls& calls_;
     const core::Pid pid_;
     core::ProcessFacts facts_;
+    std::optional<core::SlurmCgroup> cgroup_;
     std::shared_ptr<void> place_; ///< counts the call while the process is read
 };
 

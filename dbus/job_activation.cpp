@@ -9,6 +9,7 @@
 #include "dbus/paths.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -19,6 +20,7 @@ namespace {
 constexpr const char* jobOption = "job";
 constexpr const char* evictOption = "evict";
 constexpr const char* endsOption = "ends";
+constexpr const char* sluidOption = "sluid";
 
 // End of the year 9999, in microseconds since the epoch.
 constexpr std::uint64_t latestEnd = 253'402'300'799'000'000;
@@ -31,7 +33,8 @@ struct WantedJob {
 core::SlurmJobId takeJob(Options& options) {
     const auto text = options.take<std::string>(jobOption);
     if (!text)
-        core::fail(core::ErrorCode::InvalidArgs, "options \"evict\" and \"ends\" need \"job\"");
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "options \"evict\", \"ends\" and \"sluid\" need \"job\"");
     const auto job = core::parseSlurmJobId(*text);
     if (!job)
         core::fail(core::ErrorCode::InvalidArgs,
@@ -49,6 +52,17 @@ std::optional<core::WallTime> takeEnd(Options& options) {
     return ends ? std::optional(core::fromMicroseconds(*ends)) : std::nullopt;
 }
 
+std::optional<core::Sluid> takeSluid(Options& options) {
+    const auto text = options.take<std::string>(sluidOption);
+    const auto sluid = text ? core::parseSluid(*text) : std::nullopt;
+    if (text && !sluid)
+        core::fail(core::ErrorCode::InvalidArgs,
+                   "invalid sluid \"{}\": expected \"s\" and 13 digits of base 32, such as "
+                   "sEKNKTV3WPV500",
+                   core::escaped(*text));
+    return sluid;
+}
+
 WantedJob readWantedJob(VariantMap values) {
     Options options(std::move(values));
     WantedJob wanted;
@@ -59,6 +73,7 @@ WantedJob readWantedJob(VariantMap values) {
     wanted.job.name = options.takeName("name");
     wanted.job.evict = options.takeFlag(evictOption);
     wanted.job.ends = takeEnd(options);
+    wanted.job.sluid = takeSluid(options);
     options.finish();
     if (!uid)
         core::fail(core::ErrorCode::InvalidArgs,
@@ -117,14 +132,14 @@ class JobActivation : public Operation<JobActivation, ActivateReply> {
 } // namespace
 
 bool asksForJob(const VariantMap& options) {
-    return options.contains(jobOption) || options.contains(evictOption) ||
-           options.contains(endsOption);
+    return std::ranges::any_of(std::array{jobOption, evictOption, endsOption, sluidOption},
+                               [&](const char* name) { return options.contains(name); });
 }
 
 void activateJob(const Context& context, const ActivateReply& reply, VariantMap options) {
     if (reply.caller().uid != 0)
         core::fail(core::ErrorCode::AccessDenied,
-                   "job, evict and ends are root's alone: Slurm's prolog gives them");
+                   "job, evict, ends and sluid are root's alone: Slurm's prolog gives them");
     std::make_shared<JobActivation>(context, reply, readWantedJob(std::move(options)))->start();
 }
 

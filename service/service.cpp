@@ -149,7 +149,8 @@ void Service::subscribe() {
 
 dbus::Context Service::context() {
     return {{sharing_->ledger, sharing_->queue, sharing_->locks, sharing_->lingering,
-             sharing_->occupancy, sharing_->idleness, sharing_->readings, sharing_->use},
+             sharing_->occupancy, sharing_->jobs, sharing_->idleness, sharing_->readings,
+             sharing_->use},
             {machine_->observer, machine_->processes, machine_->kernels, machine_->users,
              machine_->history, *machine_->slurm},
             {policing_->enforcer, policing_->terminator},

@@ -38,8 +38,8 @@ Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
       locks(ledger, lockPipes, loop, log), leases(ledger, machine.clock, loop, events),
       kernelRestarts(ledger, machine.processes, machine.kernels, machine.clock, loop),
       idleness(events), memoryWatch(events),
-      jobs(ledger, machine.users, machine.jobCgroups, machine.clock, log), machine_(machine),
-      settings_(settings) {
+      jobs(ledger, machine.users, machine.jobCgroups, *machine.slurm, machine.clock, log),
+      machine_(machine), settings_(settings) {
     ledger.guardBy(&isolation);
     ledger.reserve(settings.slurm.devices);
 }

@@ -8,7 +8,7 @@
 namespace genv::shims {
 
 Whereabouts readWhereabouts() {
-    return {client::namedEnvironment(), client::jobEnvironmentOfThisProcess()};
+    return {client::namedEnvironment(), client::jobOfThisProcess()};
 }
 
 std::optional<client::NamedEnvironment> ownEnvironment(Client& client, const Whereabouts& where) {

@@ -14,7 +14,7 @@ namespace genv::shims {
 /// The facts that a program can find out about its environment by itself.
 struct Whereabouts {
     std::optional<client::NamedEnvironment> named; ///< by variables
-    std::optional<std::string> job; ///< id of the Slurm job's environment, by control group
+    std::optional<std::string> job; ///< number or SLUID of the Slurm job, by control group
 
     [[nodiscard]] bool mayBeInside() const { return named || job; }
 };

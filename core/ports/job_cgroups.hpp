@@ -13,7 +13,7 @@ namespace genv::core {
 struct JobCgroupList {
     bool isRead = true;    ///< false: they could not be read, so the state of each job is unknown
     bool hasSlurm = false; ///< Slurm puts jobs into cgroups on this machine
-    std::set<SlurmJobId> jobs;
+    std::set<SlurmJobName> jobs;
 };
 
 class JobCgroups {

@@ -27,8 +27,10 @@ class PacketWriter {
         put(hint.id);
         put(hint.created);
     }
+    void put(core::Sluid sluid) { put(sluid.value); }
     void put(const core::SlurmCgroup& cgroup) {
-        put(cgroup.job);
+        put(static_cast<std::uint8_t>(cgroup.job.index()));
+        std::visit([this](const auto& name) { put(name); }, cgroup.job);
         put(cgroup.owner);
     }
     template <typename Value>
@@ -86,6 +88,16 @@ class PacketReader {
     void get(core::EnvironmentHint& hint) {
         get(hint.id);
         get(hint.created);
+    }
+    void get(core::SlurmJobName& name) {
+        std::uint8_t kind = 0;
+        get(kind);
+        if (kind == 0)
+            get(name.emplace<core::SlurmJobId>());
+        else if (kind == 1)
+            get(name.emplace<core::Sluid>().value);
+        else
+            throw ProcProtocolError("the name of a job is of no known kind");
     }
     void get(core::SlurmCgroup& cgroup) {
         get(cgroup.job);

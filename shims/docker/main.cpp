@@ -46,7 +46,7 @@ ownEnvironment(const genv::shims::Whereabouts& where) {
         genv::Client client;
         return genv::shims::ownEnvironment(client, where);
     } catch (const genv::Error&) {
-        return genv::client::NamedEnvironment{*where.job, {}};
+        return genv::client::NamedEnvironment{"slurm-" + *where.job, {}};
     }
 }
 

@@ -62,7 +62,8 @@ bool mayBeInJob() {
         more = callKernel(SYS_read, file, addressOf(text + size), maxTextLength - 1 - size);
     callKernel(SYS_close, file, 0, 0);
     text[size] = '\0';
-    return contains(text, "slurm") && contains(text, "/job_");
+    return contains(text, "slurmstepd.scope/s") ||
+           (contains(text, "slurm") && contains(text, "/job_"));
 }
 
 } // namespace genv::shims

@@ -151,15 +151,18 @@ TEST_F(Jobs, KeepTheDevicesOfSlurmFromEverybodyElse) {
 
 TEST_F(Jobs, AreStartedByRootAlone) {
     const Rule rule("everything", "action.id.indexOf('dev.genv.manager.') == 0");
-    for (const char* option : {"job", "evict", "ends"}) {
+    for (const char* option : {"job", "evict", "ends", "sluid"}) {
         const Answer answer =
             std::string(option) == "job"
                 ? asAlice->manager("Activate", "a{sv}", 2, "job", "s", "12", "uid", "u", alice)
             : std::string(option) == "evict"
                 ? asAlice->manager("Activate", "a{sv}", 1, "evict", "b", 1)
+            : std::string(option) == "sluid"
+                ? asAlice->manager("Activate", "a{sv}", 1, "sluid", "s", "sEKNKTV3WPV500")
                 : asAlice->manager("Activate", "a{sv}", 1, "ends", "t", std::uint64_t{1});
         EXPECT_EQ(answer.error, error::accessDenied) << option;
-        EXPECT_EQ(answer.text, "job, evict and ends are root's alone: Slurm's prolog gives them");
+        EXPECT_EQ(answer.text,
+                  "job, evict, ends and sluid are root's alone: Slurm's prolog gives them");
     }
     const UserProcess shell(alice);
     prolog("12", uuidOf(2));
@@ -199,6 +202,14 @@ TEST_F(Jobs, ThatMakeNoSenseChangeNothing) {
               error::invalidArgs);
     EXPECT_EQ(refused(asRoot->manager("Activate", "a{sv}", 1, "evict", "b", 1)),
               error::invalidArgs);
+    EXPECT_EQ(refused(asRoot->manager("Activate", "a{sv}", 1, "sluid", "s", "sEKNKTV3WPV500")),
+              error::invalidArgs);
+    for (const char* sluid : {"", "12", "job_12", "seknktv3wpv500", "sEKNKTV3WPV50O", "\x1b[31m"}) {
+        const Answer answer = asRoot->manager("Activate", "a{sv}", 3, "job", "s", "12", "uid", "u",
+                                              alice, "sluid", "s", sluid);
+        EXPECT_EQ(answer.error, error::invalidArgs) << sluid;
+        EXPECT_EQ(answer.text.find('\x1b'), std::string::npos);
+    }
     EXPECT_EQ(environmentCount(), "0");
     EXPECT_TRUE(asRoot->manager("Activate", "a{sv}", 2, "job", "s", "12", "uid", "u", alice).ok())
         << "a job without a GPU";

@@ -123,8 +123,8 @@ TEST_F(ChildrenUnderRules, AreTheNearestToTheirProcesses) {
     EXPECT_EQ(of({{400, 7}, {10, 7}}), "10");
     ledger.startJob({12, alice, "alice", {"GPU-2"}});
     startWithin("slurm-12", "13", {2});
-    EXPECT_EQ(of({{13, 7}}, core::SlurmCgroup{12, alice}), "13");
-    EXPECT_EQ(of({}, core::SlurmCgroup{12, alice}), "slurm-12");
+    EXPECT_EQ(of({{13, 7}}, core::SlurmCgroup{12U, alice}), "13");
+    EXPECT_EQ(of({}, core::SlurmCgroup{12U, alice}), "slurm-12");
 }
 
 TEST_F(ChildrenUnderRules, OfAJobCountAsLittleAsTheJob) {

@@ -78,7 +78,7 @@ TEST_F(JobRules, FindAProcessThatOnlyClaimsToBeOfAJob) {
     core::ComputeProcess& process = run(500, alice, {{1, gigabytes(1)}, {2, gigabytes(1)}});
     process.environmentHint = core::EnvironmentHint{"slurm-12", std::nullopt};
     EXPECT_EQ(pidsOf(finding()), Pids{500}) << "GPU 2 is Slurm's, and not this job's";
-    process.slurm = core::SlurmCgroup{12, std::nullopt};
+    process.slurm = core::SlurmCgroup{12U, std::nullopt};
     EXPECT_EQ(messagesOf(findings()), Texts{});
 }
 
@@ -122,7 +122,7 @@ TEST_F(JobRules, FindNoJobIdleThatUsesOneOfItsDevices) {
 TEST_F(JobRules, FindNoJobIdleWhoseContainerUsesOneOfItsDevices) {
     table.general.idleTimeout = std::chrono::hours{1};
     states[500] = processes.add(500, 100500);
-    run(500, 100500, {{1, gigabytes(1)}}).slurm = core::SlurmCgroup{12, std::nullopt};
+    run(500, 100500, {{1, gigabytes(1)}}).slurm = core::SlurmCgroup{12U, std::nullopt};
     look(true);
     clock.pass(2h);
     look(true);

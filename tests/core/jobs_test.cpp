@@ -61,6 +61,34 @@ TEST_F(SlurmJobLedger, OfAnotherOwnerTakesThePlaceOfOneWithItsNumber) {
     EXPECT_TRUE(ledger.environmentsOf(alice).empty());
 }
 
+TEST_F(SlurmJobLedger, OfAnotherRunTakesThePlaceOfTheFormerOne) {
+    core::NewJob first = job(12, alice, {1});
+    first.sluid = core::Sluid{7};
+    ledger.startJob(first);
+    const std::uint64_t sequence = ledger.get("slurm-12").sequence;
+    ledger.startJob(first);
+    start(12, alice, {1});
+    EXPECT_EQ(ledger.get("slurm-12").sequence, sequence) << "the same run, also without its SLUID";
+    EXPECT_EQ(ledger.get("slurm-12").job->sluid, core::Sluid{7});
+    core::NewJob requeued = job(12, alice, {2});
+    requeued.sluid = core::Sluid{8};
+    ledger.startJob(requeued);
+    EXPECT_NE(ledger.get("slurm-12").sequence, sequence);
+    EXPECT_EQ(devicesOf("slurm-12"), Indices{2});
+    EXPECT_EQ(ledger.findJob(core::Sluid{7}), nullptr);
+    EXPECT_EQ(ledger.findJob(core::Sluid{8}), ledger.find("slurm-12"));
+}
+
+TEST_F(SlurmJobLedger, LearnsTheSluidThatItsPrologDidNotTell) {
+    start(12, alice, {1});
+    ledger.setJobSluid(13, {7});
+    ledger.setJobSluid(12, {7});
+    EXPECT_EQ(ledger.findJob(core::Sluid{7}), ledger.find("slurm-12"));
+    EXPECT_NE(store.documents.at("slurm-12").find("s0000000000007"), std::string::npos);
+    ledger.setJobSluid(12, {8});
+    EXPECT_EQ(ledger.get("slurm-12").job->sluid, core::Sluid{7}) << "it is the first that counts";
+}
+
 TEST_F(SlurmJobLedger, SharesDevicesWithOtherJobsAlsoAfterARestart) {
     start(12, alice, {1});
     start(13, bob, {1, 2});

@@ -242,21 +242,44 @@ TEST(ComputeProcesses, StayTheirsWhoseUidsTheyHave) {
 TEST_F(Membership, IsThatOfAJobInItsControlGroupWhateverTheVariablesSay) {
     ledger.startJob({12, alice, "alice", {}});
     core::ComputeProcess inJob = process(alice);
-    inJob.slurm = core::SlurmCgroup{12, std::nullopt};
+    inJob.slurm = core::SlurmCgroup{12U, std::nullopt};
     EXPECT_EQ(of(inJob), "slurm-12");
     inJob.environmentHint = core::EnvironmentHint{"10", std::nullopt};
     EXPECT_EQ(of(inJob), "slurm-12") << "a fact comes before what the process says";
     inJob.slurm->owner = alice;
     EXPECT_EQ(of(inJob), "slurm-12");
-    inJob.slurm->job = 13;
+    inJob.slurm->job = 13U;
     EXPECT_EQ(of(inJob), "10") << "a job that genv does not know";
+}
+
+TEST_F(Membership, IsThatOfAJobWhoseSluidItsControlGroupHas) {
+    const core::Sluid sluid{7};
+    core::ComputeProcess inJob = process(alice);
+    inJob.slurm = core::SlurmCgroup{sluid, std::nullopt};
+    EXPECT_EQ(of(inJob), "") << "no job has it";
+    core::NewJob job{12, alice, "alice", {}};
+    job.sluid = sluid;
+    ledger.startJob(job);
+    EXPECT_EQ(of(inJob), "slurm-12");
+    inJob.environmentHint = core::EnvironmentHint{"10", std::nullopt};
+    EXPECT_EQ(of(inJob), "slurm-12") << "a fact comes before what the process says";
+    inJob.facts.uids = {bob, bob, bob, bob};
+    EXPECT_EQ(of(inJob), "") << "it runs as another user";
+    inJob = process(alice);
+    inJob.slurm = core::SlurmCgroup{12U, std::nullopt};
+    EXPECT_EQ(of(inJob), "slurm-12") << "CgroupJobIdPaths=yes";
+    inJob.slurm = core::SlurmCgroup{core::Sluid{8}, std::nullopt};
+    EXPECT_EQ(of(inJob), "");
+    ledger.deactivate("slurm-12", root);
+    inJob.slurm = core::SlurmCgroup{sluid, std::nullopt};
+    EXPECT_EQ(of(inJob), "");
 }
 
 TEST_F(Membership, OfAJobsControlGroupNeedsTheOwnersUidsOrRoots) {
     ledger.startJob({12, alice, "alice", {}});
     const auto inJob = [&](core::Uid uid, std::optional<core::Uid> owner) {
         core::ComputeProcess result = process(uid);
-        result.slurm = core::SlurmCgroup{12, owner};
+        result.slurm = core::SlurmCgroup{12U, owner};
         return result;
     };
     EXPECT_EQ(of(inJob(root, std::nullopt)), "slurm-12");
@@ -272,7 +295,7 @@ TEST_F(Membership, OfAJobsControlGroupNeedsTheOwnersUidsOrRoots) {
 TEST_F(Membership, IsTheEnvironmentWithinAJobBeforeTheJob) {
     ledger.startJob({12, alice, "alice", {}});
     core::ComputeProcess inside = process(alice, {{10, 7}});
-    inside.slurm = core::SlurmCgroup{12, std::nullopt};
+    inside.slurm = core::SlurmCgroup{12U, std::nullopt};
     EXPECT_EQ(of(inside), "10");
 }
 
@@ -282,7 +305,7 @@ TEST_F(Membership, OfAJobIsNoEnvironmentThatOnlyHasItsId) {
         {"slurm-13", alice, "alice", {}, {core::adopt(processes.pin(30), alice, alice)}, {}},
         std::nullopt, root);
     core::ComputeProcess inJob = process(alice);
-    inJob.slurm = core::SlurmCgroup{13, std::nullopt};
+    inJob.slurm = core::SlurmCgroup{13U, std::nullopt};
     EXPECT_EQ(of(inJob), "");
 }
 

@@ -20,16 +20,45 @@ TEST(SlurmCgroups, OfVersion2AreAJobs) {
                              "/system.slice/n1_slurmstepd.scope/job_12/step_0",
                              "/system.slice/gpu-1.example_2_slurmstepd.scope/job_12/x:y"})
         EXPECT_EQ(parseSlurmCgroup(std::string("0::") + path + "\n"),
-                  (SlurmCgroup{12, std::nullopt}))
+                  (SlurmCgroup{12U, std::nullopt}))
             << path;
+}
+
+TEST(SlurmCgroups, OfVersion2HaveASluidForTheirNameFromSlurm2605) {
+    const core::Sluid sluid = *core::parseSluid("sEKNKTV3WPV500");
+    for (const char* path : {"/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0/user/task_0",
+                             "/system.slice/slurmstepd.scope/sEKNKTV3WPV500",
+                             "/system.slice/n1_slurmstepd.scope/sEKNKTV3WPV500/step_extern/user"})
+        EXPECT_EQ(parseSlurmCgroup(std::string("0::") + path + "\n"),
+                  (SlurmCgroup{sluid, std::nullopt}))
+            << path;
+}
+
+TEST(SlurmCgroups, WithNamesThatResembleASluidAreNone) {
+    for (const char* line :
+         {"0::/user.slice/user-1001.slice/slurmstepd.scope/sEKNKTV3WPV500",
+          "0::/user.slice/system.slice/slurmstepd.scope/sEKNKTV3WPV500",
+          "0::/system.slice/sEKNKTV3WPV500", "0::/sEKNKTV3WPV500",
+          "0::/system.slice/x.service/slurmstepd.scope/sEKNKTV3WPV500",
+          "0::/system.slice/evilslurmstepd.scope/sEKNKTV3WPV500",
+          "0::/system.slice/slurmstepd.scope/system/sEKNKTV3WPV500",
+          "0::/system.slice/slurmstepd.scope/job_sEKNKTV3WPV500",
+          "0::/system.slice/slurmstepd.scope/sEKNKTV3WPV500 (deleted)",
+          "0::/system.slice/slurmstepd.scope/seknktv3wpv500",
+          "0::/system.slice/slurmstepd.scope/SEKNKTV3WPV500",
+          "0::/system.slice/slurmstepd.scope/sEKNKTV3WPV50",
+          "0::/system.slice/slurmstepd.scope/slurmd", "0::/system.slice/slurmstepd.scope/system",
+          "4:freezer:/slurm/uid_1001/sEKNKTV3WPV500", "4:freezer:/slurm/sEKNKTV3WPV500",
+          "4:freezer:/system.slice/slurmstepd.scope/sEKNKTV3WPV500"})
+        EXPECT_EQ(parseSlurmCgroup(line), std::nullopt) << line;
 }
 
 TEST(SlurmCgroups, OfVersion1AreAJobsAndNameItsOwner) {
     EXPECT_EQ(parseSlurmCgroup("12:pids:/user.slice\n4:freezer:/slurm/uid_1001/job_7/step_0\n"),
-              (SlurmCgroup{7, 1001}));
-    EXPECT_EQ(parseSlurmCgroup("3:cpu,devices:/slurm_n1/uid_0/job_7\n"), (SlurmCgroup{7, 0}));
+              (SlurmCgroup{7U, 1001}));
+    EXPECT_EQ(parseSlurmCgroup("3:cpu,devices:/slurm_n1/uid_0/job_7\n"), (SlurmCgroup{7U, 0}));
     EXPECT_EQ(parseSlurmCgroup("3:devices:/slurm/uid_1001/job_7/step_batch/task_0"),
-              (SlurmCgroup{7, 1001}));
+              (SlurmCgroup{7U, 1001}));
 }
 
 TEST(SlurmCgroups, OfAMachineWithBothVersionsAreTheOneThatSlurmUses) {
@@ -37,7 +66,7 @@ TEST(SlurmCgroups, OfAMachineWithBothVersionsAreTheOneThatSlurmUses) {
                                "4:devices:/slurm/uid_1001/job_7/step_0\n"
                                "1:name=systemd:/system.slice/slurmd.service\n"
                                "0::/system.slice/slurmd.service\n"),
-              (SlurmCgroup{7, 1001}));
+              (SlurmCgroup{7U, 1001}));
     EXPECT_EQ(
         parseSlurmCgroup("5:freezer:/slurm/uid_1001/job_7\n4:devices:/slurm/uid_1001/job_8\n"),
         std::nullopt)
@@ -86,6 +115,22 @@ TEST(SlurmCgroups, OfOtherNamesAndHierarchiesAreNone) {
                              "4:freezer:/slurm/job_12",
                              "4:freezer:/slurm/uid_1001"})
         EXPECT_EQ(parseSlurmCgroup(line), std::nullopt) << line;
+}
+
+TEST(Sluids, AreReadExactlyAsSlurmWritesThem) {
+    // Recorded from Slurm 26.05.5.
+    EXPECT_EQ(core::parseSluid("s231M8CW89AG00"), core::Sluid{0x2186'8867'1095'4000});
+    EXPECT_EQ(core::parseSluid("s0000000000001"), core::Sluid{1});
+    EXPECT_EQ(core::parseSluid("sFZZZZZZZZZZZZ"), core::Sluid{UINT64_MAX});
+    for (const char* text : {"s231M8CW89AG00", "s0000000000001", "sFZZZZZZZZZZZZ"})
+        EXPECT_EQ(core::toString(*core::parseSluid(text)), text);
+    for (const char* text :
+         {"", "s", "s0000000000000", "sG000000000000", "sZZZZZZZZZZZZZ", "s231M8CW89AG0",
+          "s231M8CW89AG000", "231M8CW89AG00", "S231M8CW89AG00", "s231m8cw89ag00", "s231M8CW89AGI0",
+          "s231M8CW89AGL0", "s231M8CW89AGO0", "s231M8CW89AGU0", "s231M8CW89AG-0", "s231M8CW89A 00",
+          "s231M8CW89AG\xc3\xa9", "s231M8CW89AG\x1b[", "job_231M8CW89A"})
+        EXPECT_EQ(core::parseSluid(text), std::nullopt) << text;
+    EXPECT_EQ(core::parseSluid(std::string_view("s231M8CW89AG\0\0", 14)), std::nullopt);
 }
 
 TEST(SlurmJobIds, AreNumbersAsSlurmWritesThem) {

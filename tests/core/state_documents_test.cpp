@@ -111,9 +111,18 @@ TEST(StateDocuments, OfTheGenvThatFirstKeptThePlacesOfThoseWhoWaitForALockAreRea
 TEST(StateDocuments, OfTheGenvThatFirstHadSlurmJobsAreRead) {
     const core::Environment environment = read("version-1-jobs.json");
     EXPECT_EQ(environment.job,
-              (core::SlurmJob{4711, core::fromMicroseconds(1795000360000000), true}));
+              (core::SlurmJob{4711, {}, core::fromMicroseconds(1795000360000000), true}));
     EXPECT_TRUE(environment.isAlive()) << "without a process";
     EXPECT_FALSE(read(newest).job) << "one of an earlier genv is no job's";
+}
+
+TEST(StateDocuments, OfTheGenvThatFirstKnewSluidsAreRead) {
+    EXPECT_EQ(read("version-1-sluid.json").job->sluid, core::parseSluid("sEKNKTV3WPV500"));
+    for (const char* sluid : {"", "4711", "sEKNKTV3WPV50O", "seknktv3wpv500", "\x1b"}) {
+        json document = json::parse(documentIn("version-1-sluid.json"));
+        document["job"]["sluid"] = sluid;
+        EXPECT_THROW(core::decodeState(document.dump()), core::StateError) << sluid;
+    }
 }
 
 TEST(StateDocuments, OfTheGenvThatFirstHadEnvironmentsWithinOthersAreRead) {
@@ -152,7 +161,8 @@ TEST(StateDocuments, OfTheNewestFormAreWrittenAsTheyWere) {
     for (const char* file :
          {newest, "version-1-lingering.json", "version-1-pending-end.json",
           "version-1-lock-waits.json", "version-1-jobs.json", "version-1-children.json",
-          "version-1-consent.json", "version-1-over-limit.json", "version-1-quota-hold.json"})
+          "version-1-consent.json", "version-1-over-limit.json", "version-1-quota-hold.json",
+          "version-1-sluid.json"})
         EXPECT_EQ(json::parse(core::encodeState(read(file))), json::parse(documentIn(file)))
             << file;
 }

@@ -155,16 +155,19 @@ class ContextTest : public ReplyTest {
     NoDescriptors descriptors_;
     NoKernels kernels_;
     core::Locks locks_{ledger, descriptors_, scheduler, log};
+    FakeJobCgroups cgroups_;
 
   protected:
-    dbus::Context context{{ledger, queue, locks_, lingering, occupancy, idleness, readings, use},
-                          {observer, processes, kernels_, users, history, slurm},
-                          {enforcer, terminator},
-                          {isolation, refusedOpens},
-                          {callers, gate, *this, listCalls, startingCalls, waitingCalls, isEnding},
-                          {clock, scheduler, log},
-                          {[this]() -> const core::Settings& { return settings; },
-                           [](const core::Actor&, const std::function<void()>& done) { done(); }}};
+    core::Jobs jobs{ledger, users, cgroups_, slurm, clock, log};
+    dbus::Context context{
+        {ledger, queue, locks_, lingering, occupancy, jobs, idleness, readings, use},
+        {observer, processes, kernels_, users, history, slurm},
+        {enforcer, terminator},
+        {isolation, refusedOpens},
+        {callers, gate, *this, listCalls, startingCalls, waitingCalls, isEnding},
+        {clock, scheduler, log},
+        {[this]() -> const core::Settings& { return settings; },
+         [](const core::Actor&, const std::function<void()>& done) { done(); }}};
 };
 
 } // namespace genv::tests

@@ -9,7 +9,7 @@
 namespace genv::tests {
 namespace {
 
-using Jobs = std::set<core::SlurmJobId>;
+using Jobs = std::set<core::SlurmJobName>;
 
 class CgroupFolders : public ::testing::Test {
   protected:
@@ -37,10 +37,20 @@ TEST_F(CgroupFolders, OfVersion2AreThoseBelowTheScopeOfEachNode) {
     make("system.slice/slurmstepd.scope/system");
     make("system.slice/n1_slurmstepd.scope/job_13");
     make("system.slice/evilslurmstepd.scope/job_14");
-    EXPECT_EQ(list().jobs, (Jobs{12, 13}));
+    EXPECT_EQ(list().jobs, (Jobs{12U, 13U}));
     EXPECT_TRUE(list().hasSlurm);
     folder.write("system.slice/slurmstepd.scope/cgroup.procs", "1");
     EXPECT_TRUE(list().isRead) << "a file is no group";
+}
+
+TEST_F(CgroupFolders, OfVersion2AreThoseWithASluidForTheirName) {
+    make("system.slice/n1_slurmstepd.scope/sEKNKTV3WPV500/step_0");
+    make("system.slice/n1_slurmstepd.scope/slurmd");
+    make("system.slice/n1_slurmstepd.scope/system/s231M8CW89AG00");
+    make("system.slice/n1_slurmstepd.scope/s231m8cw89ag00");
+    make("system.slice/s231M8CW89AG00");
+    make("freezer/slurm/uid_1001/s231M8CW89AG00");
+    EXPECT_EQ(list().jobs, Jobs{*core::parseSluid("sEKNKTV3WPV500")});
 }
 
 TEST_F(CgroupFolders, OfVersion1AreThoseOfFreezerAndDevices) {
@@ -48,7 +58,7 @@ TEST_F(CgroupFolders, OfVersion1AreThoseOfFreezerAndDevices) {
     make("devices/slurm_n1/uid_1002/job_13");
     make("memory/slurm/uid_1002/job_14");
     make("unified/system.slice/slurmstepd.scope/job_15");
-    EXPECT_EQ(list().jobs, (Jobs{12, 13, 15}));
+    EXPECT_EQ(list().jobs, (Jobs{12U, 13U, 15U}));
 }
 
 TEST_F(CgroupFolders, WithoutAJobSayThatThereIsNone) {
@@ -65,7 +75,7 @@ TEST_F(CgroupFolders, AreAnsweredOnTheLoop) {
     folders.list([&](const core::JobCgroupList& list) { found = list.jobs; });
     EXPECT_EQ(found, Jobs{}) << "never before it returns";
     mailbox.take();
-    EXPECT_EQ(found, Jobs{12});
+    EXPECT_EQ(found, Jobs{12U});
 }
 
 } // namespace

@@ -262,8 +262,9 @@ TEST(ProcProtocol, SaysWhatWasAskedAndAnswered) {
     EXPECT_EQ(answer.facts.parent, 6U);
     EXPECT_EQ(answer.ancestors, lineage.ancestors);
     for (const auto& slurm :
-         {std::optional<core::SlurmCgroup>{}, std::optional(core::SlurmCgroup{12, std::nullopt}),
-          std::optional(core::SlurmCgroup{12, 1001})}) {
+         {std::optional<core::SlurmCgroup>{}, std::optional(core::SlurmCgroup{12U, std::nullopt}),
+          std::optional(core::SlurmCgroup{12U, 1001}),
+          std::optional(core::SlurmCgroup{core::Sluid{UINT64_MAX}, std::nullopt})}) {
         service::ProcClaims claims;
         claims.slurm = slurm;
         EXPECT_EQ(std::get<service::ProcClaims>(
@@ -279,7 +280,7 @@ TEST(ProcProtocol, RefusesPacketsThatAreNone) {
                             core::EnvironmentHint{"an id", core::fromMicroseconds(17)},
                             core::Uid{1000},
                             true,
-                            core::SlurmCgroup{12, 1001}});
+                            core::SlurmCgroup{12U, 1001}});
     for (std::size_t size = 0; size < good.size(); ++size)
         EXPECT_THROW(service::decodeProcAnswer(good.substr(0, size)), service::ProcProtocolError);
     EXPECT_THROW(service::decodeProcAnswer(good + "x"), service::ProcProtocolError);

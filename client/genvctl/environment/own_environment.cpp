@@ -31,7 +31,7 @@ Configuration ownProject() {
 
 // Slurm decides which GPUs a job and its steps have.
 bool isInSlurmJob(const std::optional<std::string>& parent) {
-    return (parent && client::slurmJobOf(*parent)) || client::jobEnvironmentOfThisProcess();
+    return (parent && client::slurmJobOf(*parent)) || client::jobOfThisProcess();
 }
 
 // A user who named no GPU learns why the command takes one, and how to do without.

@@ -68,6 +68,8 @@ void appendRequest(sd_bus_message* call, const SlurmJob& job,
             call, "{sv}", "ends", "t",
             static_cast<std::uint64_t>(
                 std::chrono::microseconds(std::chrono::seconds(*job.end)).count())));
+    if (job.sluid)
+        requireAppended(sd_bus_message_append(call, "{sv}", "sluid", "s", job.sluid->c_str()));
     requireAppended(sd_bus_message_close_container(call));
 }
 

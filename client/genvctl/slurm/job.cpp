@@ -2,6 +2,7 @@
 #include "client/genvctl/slurm/job.hpp"
 
 #include "client/genvctl/terminal/text.hpp"
+#include "core/sluid.hpp"
 
 #include <fmt/format.h>
 
@@ -78,6 +79,10 @@ std::optional<SlurmJob> readSlurmJob(const SlurmVariables& variables) {
     const char* end = variables("SLURM_JOB_END_TIME");
     if (const auto time = toWhole(end != nullptr ? end : ""); time && *time > 0 && *time < never)
         job.end = time;
+    // From Slurm 26.05. Without it, the service asks Slurm.
+    const char* sluid = variables("SLURM_JOB_SLUID");
+    if (const auto parsed = core::parseSluid(sluid != nullptr ? sluid : ""))
+        job.sluid = core::toString(*parsed);
     return job;
 }
 

@@ -26,6 +26,7 @@ struct SlurmJob {
     std::uint32_t uid = 0;
     std::vector<std::uint32_t> gpus;  ///< Slurm's numbers on this node
     std::optional<std::uint64_t> end; ///< in seconds since the epoch, if Slurm reports it
+    std::optional<std::string> sluid; ///< if Slurm reports it
 };
 
 /// Returns the id of a job's environment.
