@@ -106,8 +106,9 @@ void Ledger::addAttachments(Environment& environment, const Placement& placement
 
 void Ledger::addWait(Environment& environment, const PlannedWait& plan, const Terms& terms,
                      const Actor& actor, bool startsEnvironment) {
-    Wait wait{++lastSequence_,   plan.request, clock_.wallNow(), actor,           terms.exempt,
-              startsEnvironment, false,        terms.lifetime,   clock_.bootNow(),
+    Wait wait{++lastSequence_, plan.request,   clock_.wallNow(),
+              actor,           terms.exempt,   startsEnvironment,
+              false,           terms.lifetime, clock_.bootNow(),
               terms.priority};
     wait.holdForQuota = plan.holdForQuota;
     if (plan.isHeld)
