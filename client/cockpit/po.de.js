@@ -162,6 +162,8 @@ cockpit.locale({
     "The lease of $0 is extended.": [null, "Die Frist von $0 ist verlängert."],
     "The lease of $0 on $1 ends in $2": [null, "Die Frist von $0 auf $1 endet in $2"],
     "The queue is empty.": [null, "Die Warteschlange ist leer."],
+    "The queue is in fair order: users who have used less come first.":
+        [null, "Die Reihenfolge ist fair: Wer weniger genutzt hat, kommt zuerst."],
     "The request for $0 ends without GPUs.": [null, "Die Anfrage für $0 endet ohne GPUs."],
     "The rule $0 warned $1": [null, "Die Regel $0 hat $1 gewarnt"],
     "The rule $0 warned $1 and acts in $2": [null, "Die Regel $0 hat $1 gewarnt und greift in $2"],

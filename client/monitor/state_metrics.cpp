@@ -261,6 +261,9 @@ void Collector::queue() const {
     Metric(all_, "genv_queue_held_requests",
            "Requests that wait until their user has given back enough to be within a limit")
         .add({}, static_cast<double>(held));
+    Metric order(all_, "genv_queue_order", "1, with the order of the queue while requests wait");
+    if (!state_.queue.empty())
+        order.add({{"order", core::printable(state_.queue.front().order)}}, 1);
     Metric(all_, "genv_queue_waiting_seconds",
            "Time that the oldest request that waits for devices has waited")
         .add({}, maxWait);

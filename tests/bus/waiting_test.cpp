@@ -68,7 +68,7 @@ class Waits : public BusTest {
 TEST_F(Waits, FollowTheOrderThatAReloadBrings) {
     const UserProcess another(alice);
     const std::string holder = activate(*asAlice, another, 1);
-    const auto take = [](const std::string& text) {
+    const auto take = [this](const std::string& text) {
         std::ofstream(Service::configurationFolder() / "genvd.conf") << text;
         const Answer answer = asRoot->manager("Reload");
         EXPECT_TRUE(answer.ok()) << answer.text;

@@ -89,9 +89,9 @@ TEST(SlurmDeviceFile, GivesEachNumberItsDevice) {
     const tests::TemporaryFolder folder;
     folder.write("devices", "0 GPU-c\n1 GPU-a\n");
     const auto devices = readSlurmDevices(folder.path() / "devices");
-    EXPECT_EQ(uuidsOf({12, 1001, {1, 0}, {}}, devices),
+    EXPECT_EQ(uuidsOf({12, 1001, {1, 0}, {}, {}}, devices),
               (std::vector<std::string>{"GPU-a", "GPU-c"}));
-    EXPECT_THROW(uuidsOf({12, 1001, {0, 2}, {}}, devices), SlurmJobError);
+    EXPECT_THROW(uuidsOf({12, 1001, {0, 2}, {}, {}}, devices), SlurmJobError);
 }
 
 TEST(SlurmDeviceFile, IsRefusedWhereItIsMissingOrSpoilt) {

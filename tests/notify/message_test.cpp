@@ -2,6 +2,7 @@
 // The text of messages: one message for related events, everything escaped, and a bounded length.
 #include "client/notify/gatherer.hpp"
 #include "client/notify/terminal.hpp"
+#include "core/sentences.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "core/sentences.hpp"
 #include "service/shell/shell_files.hpp"
 #include "tests/core/ledger_fixture.hpp"
 #include "tests/service/temporary_folder.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The sentences at prompts about other events than devices that are attached and detached.
+#include "core/sentences.hpp"
 #include "service/shell/shell_news.hpp"
 #include "tests/core/ledger_fixture.hpp"
 #include "tests/service/temporary_folder.hpp"

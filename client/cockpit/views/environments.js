@@ -69,5 +69,6 @@ export function queue(context) {
     ]));
     return section("queue", _("Queue"),
         [button(_("Join queue"), () => context.actions.start(true), _("Join queue"), "secondary")],
-        [rows.length > 0 ? table(_("Queue"), columns, rows) : h("p", {key: "none", class: "nothing"}, _("The queue is empty."))]);
+        [rows.length > 0 ? table(_("Queue"), columns, rows) : h("p", {key: "none", class: "nothing"}, _("The queue is empty.")),
+            context.machine.isFair && h("p", {key: "order", class: "nothing"}, _("The queue is in fair order: users who have used less come first."))]);
 }

@@ -112,6 +112,12 @@ test("places in the queue are left by their owners, and removed by those who may
     assert.deepEqual(shown({mayDetach: true}), ["Remove alice from the queue", "Leave place 2 of the queue"]);
 });
 
+test("a queue in fair order says so, and one by arrival does not", () => {
+    const shown = isFair => text(context([], {machine: {...context([]).machine, isFair}}));
+    assert.match(shown(true), /in fair order/);
+    assert.doesNotMatch(shown(false), /in fair order/);
+});
+
 test("a history that cannot be read says why", () => {
     const history = {events: [], holds: [], everybody: false, problem: "there is no journal", isRead: false};
     assert.match(text(context([], {history})), /there is no journal/);
