@@ -2,6 +2,7 @@
 // Measures a request while 64 others wait, by arrival and in fair order, with 1000 users whose use
 // is known.
 #include "bench/core/machine.hpp"
+#include "bench/core/no_log.hpp"
 #include "core/queue.hpp"
 #include "core/user_use.hpp"
 
@@ -16,11 +17,6 @@ class NoScheduler : public core::Scheduler {
                                            std::function<void()> /*function*/) override {
         return std::make_unique<core::Scheduled>();
     }
-};
-
-class NoLog : public core::Log {
-  public:
-    void write(core::Severity /*severity*/, const std::string& /*line*/) override {}
 };
 
 /// Eight devices, all held, and 64 requests of 64 users that wait for one each.

@@ -2,7 +2,7 @@
 // Measures the state documents on a tmpfs, as on a real machine: writing one document, and reading
 // and parsing all of them.
 #include "bench/core/machine.hpp"
-#include "core/ports/log.hpp"
+#include "bench/core/no_log.hpp"
 #include "core/state_schema.hpp"
 #include "service/state/file_store.hpp"
 
@@ -12,11 +12,6 @@
 namespace genv::bench {
 
 namespace {
-
-class NoLog : public core::Log {
-  public:
-    void write(core::Severity /*severity*/, const std::string& /*line*/) override {}
-};
 
 /// A store with the documents of a machine. The destructor removes it.
 class FilledStore {

@@ -214,7 +214,7 @@ TEST_F(Waits, KeepWhatIsFreeAgainstThoseWhoDoNotWaitAndNameTheHolders) {
     const Answer refused = asBob->environment(his, "Attach", "a{sv}", 1, "count", "u", 1U);
     EXPECT_EQ(refused.error, error::deviceUnavailable);
     EXPECT_TRUE(std::regex_search(refused.text,
-                                  std::regex(R"(: carol holds GPU 0 \(environment )" + carolsId +
+                                  std::regex(R"(; carol holds GPU 0 \(environment )" + carolsId +
                                              R"(\) since \w{3} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$)")))
         << refused.text;
     EXPECT_EQ(devicesOf(his), "");

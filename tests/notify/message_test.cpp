@@ -277,8 +277,8 @@ TEST(Terminal, WrapsWordsAndColoursOnlyWhereItMay) {
     const std::string narrow = terminalText(message, start, {40, false});
     EXPECT_EQ(narrow.substr(8), " genv: Environment 58: GPU 1 was\n"
                                 "    taken away by an administrator\n"
-                                "    (root). Ask an administrator why; \"genv attach\"\n"
-                                "    attaches another.\n");
+                                "    (root). Ask an administrator why;\n"
+                                "    \"genv attach\" attaches another.\n");
     const std::string coloured = terminalText(message, start, {0, true});
     EXPECT_EQ(coloured.substr(8, 27), " \x1b[1;33mgenv:\x1b[0m Environme");
 }

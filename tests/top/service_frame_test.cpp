@@ -106,7 +106,7 @@ TEST(TopServiceFrame, AHolderThatEndedMeanwhileIsStillNamed) {
     const Frame frame = frameOf(view, {}, alice(), moment);
     ASSERT_EQ(frame.gpus[0].holders.size(), 2);
     EXPECT_EQ(frame.gpus[0].holders[0].environment, "7");
-    EXPECT_EQ(frame.waiters[0].user, std::to_string(aliceUid));
+    EXPECT_EQ(frame.waiters[0].user, "alice");
 }
 
 TEST(TopServiceFrame, SumsUpTheGpusOfAProcess) {

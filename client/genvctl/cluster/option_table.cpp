@@ -127,6 +127,10 @@ constexpr std::array optionRows{
               {Use::Refused, "a running Slurm job cannot be joined this way",
                "\"srun --jobid=JOBID --overlap --pty $SHELL\" starts a shell in your job."}},
     OptionRow{"queue",
+              "--why",
+              {Use::Refused, "Slurm orders the jobs of a cluster itself",
+               "\"squeue --start\" and \"sprio\" tell why a job waits."}},
+    OptionRow{"queue",
               "--cancel",
               {Use::Refused, "Slurm's queue holds jobs, which have no tickets",
                "\"genvctl deactivate --id slurm-JOBID\" takes a job out of it; with \"--cluster "
