@@ -23,6 +23,7 @@ VARIABLE = [
     (r"…", r".*"),
     (r"\bGPU-[0-9a-f]{8}-[0-9a-f-]*", r"GPU-[0-9a-f]{8}-[0-9a-f-]*"),
     (r"\b\d\d/\d\d/\d{4} \d\d:\d\d:\d\d\b", r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d"),
+    (r"\b\w{3} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", r"\w{3} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d"),
     (r"\b\d\d:\d\d\b", r"\d\d:\d\d"),
     (r"\b\d+ (?:second|minute|hour)s? ago\b", r"(?:just now|\d+ (?:second|minute)s? ago)"),
     (rf"\b{SPAN}(?: {SPAN})+\b", rf"{SPAN}(?:\s+{SPAN})*"),

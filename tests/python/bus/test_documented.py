@@ -64,10 +64,10 @@ class TestPrograms:
                 try:
                     genv.sdk.attach(gpus=1)
                 except RuntimeError as error:
-                    say(type(error).__name__, str(error).partition(";")[0])
+                    say(type(error).__name__, str(error).partition(" (")[0])
                 genv.sdk.attach(gpus=1, allow_over_subscription=True)
                 say(genv.sdk.attached())
-        """) == ["DeviceUnavailable No available devices", "[0]"]
+        """) == ["DeviceUnavailable No available devices: bob holds GPUs 0-3", "[0]"]
 
     def test_lock(self, world):
         assert world.run("alice", """

@@ -57,12 +57,12 @@ class TestActivation:
         bob = world.hold("bob", consents=True)
         assert world.run("alice", """
             before = dict(os.environ)
-            say(refused(genv.sdk.activate(config=genv.Env.Config(gpus=1)).__enter__))
+            say(refused(genv.sdk.activate(config=genv.Env.Config(gpus=1)).__enter__).partition(" (")[0])
             say(os.environ == before, genv.sdk.active(), genv.snapshot().envs.usernames)
             say(refused(genv.sdk.activate(config=genv.Env.Config(gpus=5), wait=True).__enter__))
             with genv.sdk.activate(config=genv.Env.Config(gpus=1), allow_over_subscription=True):
                 say(genv.sdk.attached())
-        """) == ["DeviceUnavailable: No available devices", "True False {'bob'}",
+        """) == ["DeviceUnavailable: No available devices: bob holds GPUs 0-3", "True False {'bob'}",
                  "NotEnoughDevices: Requested more devices (5) than total available (4)", "[0]"]
         bob.expect_success()
 
