@@ -28,7 +28,7 @@ class Expectation {
     ~Expectation() = default;
 
     Forecast::Start next(const Environment& environment, const Wait& wait) {
-        const Forecast::Start start = forecast_.earliest(wait.request, environment, wait.lifetime);
+        Forecast::Start start = forecast_.earliest(wait.request, environment, wait.lifetime);
         auto length = wait.lifetime;
         if (const auto expected = expectedLength(environment, {}, history_); !length && expected)
             length = std::chrono::ceil<std::chrono::seconds>(*expected);

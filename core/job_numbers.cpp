@@ -9,7 +9,7 @@ namespace genv::core {
 
 namespace {
 
-constexpr std::size_t maxReasonLength = 512;
+constexpr std::size_t maxFailureLength = 512;
 
 } // namespace
 
@@ -48,7 +48,7 @@ void JobNumbers::take(Sluid sluid, const std::variant<SlurmJobId, SlurmFailure>&
         entry.job = *number;
     else if (!std::exchange(entry.isFailureLogged, true))
         log_.warning("the number of Slurm job {} is unknown: {}", toString(sluid),
-                     escaped(std::get<SlurmFailure>(found).reason, maxReasonLength));
+                     escaped(std::get<SlurmFailure>(found).reason, maxFailureLength));
     const std::optional<SlurmJobId> job = entry.job;
     // An answer may look for jobs again, which may remove this entry.
     for (const Answer& answer : std::exchange(entry.waiting, {}))

@@ -8,8 +8,8 @@
 namespace genv::core {
 
 Queue::WaitState Queue::stateOf(Ticket ticket, const KeptDevices& kept) const {
-    if (auto hold = heldBy(ticket, kept))
-        return {ticket, WaitsFor::Quota, std::move(hold)};
+    if (const auto hold = heldBy(ticket, kept))
+        return {ticket, WaitsFor::Quota, hold};
     const Environment& environment = ledger_.get(ledger_.waits().at(ticket));
     const Wait& wait = ledger_.wait(ticket);
     try {

@@ -79,6 +79,8 @@ std::vector<Read> readsIn(Scene& scene) {
         {manager("Snapshot"), Holds::Both},
         {manager("GetLimits", "u", tests::alice), Holds::Fixed},
         {manager("ListQueue"), Holds::Fixed},
+        {manager("DescribeQueue"), Holds::Fixed},
+        {manager("ListUse", "a{sv}", 0), Holds::Fixed},
         {manager("DescribeIsolation"), Holds::Devices},
         {manager("ListRefusedOpens", "a{sv}", 0), Holds::Fixed},
         {history, Holds::Journal},
