@@ -60,7 +60,7 @@ TEST_F(Starved, OfDescriptorsAtItsStartItTakesNobodyForDeadAndNothingForBroken) 
 TEST_F(Starved, OfMemoryToReadADocumentItStartsAnotherTime) {
     const std::filesystem::path broken = Service::stateFolder().parent_path() / "broken";
     std::filesystem::remove_all(broken);
-    for (std::uint32_t point = 1; point <= 2; ++point) {
+    for (std::uint32_t point = 1; point <= 3; ++point) {
         UserProcess shell(alice);
         const std::string id = activate(*asAlice, shell, 2);
         const std::string before = describe(id);
@@ -74,8 +74,14 @@ TEST_F(Starved, OfMemoryToReadADocumentItStartsAnotherTime) {
         EXPECT_EQ(describe(his), hisState);
         EXPECT_TRUE(asAlice->environment(id, "Deactivate").ok());
     }
+    // The first file that is read is the record of use.
     service.end(SIGKILL);
     injector.arm(readCalls, FaultAction::Fail, 1, EIO);
+    service.start();
+    EXPECT_EQ(environmentCount(), "1");
+    EXPECT_TRUE(std::filesystem::exists(broken.parent_path() / "use.json.broken"));
+    service.end(SIGKILL);
+    injector.arm(readCalls, FaultAction::Fail, 2, EIO);
     service.start();
     injector.disarm();
     EXPECT_EQ(environmentCount(), "0");
