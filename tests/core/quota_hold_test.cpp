@@ -19,11 +19,12 @@ using Ids = std::vector<std::string>;
 
 const AttachRequest one{CountWanted{1}, {}, {}, false};
 const AttachRequest two{CountWanted{2}, {}, {}, false};
-constexpr core::Uid carol = 1003;
 
 // Requests as the service makes them: those above a quota are held back at once.
 class QuotaHolds : public Queueing {
   protected:
+    static constexpr core::Uid carol = 1003;
+
     std::optional<core::Queue::Ticket> hold(const std::string& id, const AttachRequest& request,
                                             std::optional<std::chrono::milliseconds> timeout = {},
                                             bool isHeld = true) {

@@ -104,11 +104,11 @@ TEST(SuggestedSettings, AreUndoneByTheValuesInTheirComments) {
         std::string undone;
         bool isUndone = false;
         for (std::string line; std::getline(text, line);) {
+            const bool isSetting =
+                !line.empty() && !line.starts_with('#') && !line.starts_with('[');
             if (line.starts_with(undo))
                 undone += line.substr(undo.size()) + '\n';
-            else if (line.empty() || line.starts_with('#') || line.starts_with('['))
-                undone += line + '\n';
-            else if (!isUndone) // the default itself
+            else if (!isSetting || !isUndone) // without such a line, it is the default itself
                 undone += line + '\n';
             isUndone = line.starts_with(undo);
         }
