@@ -71,13 +71,13 @@ void measureRequest(benchmark::State& state, core::QueueOrder order) {
 } // namespace
 
 void addQueueBenchmarks() {
-    for (const auto& [name, order] :
-         {std::pair{"request behind 64 waits, fifo", core::QueueOrder::Fifo},
-          std::pair{"request behind 64 waits, fair", core::QueueOrder::Fair}})
+    for (const core::QueueOrder order : {core::QueueOrder::Fifo, core::QueueOrder::Fair}) {
+        const std::string name = "request behind 64 waits, " + core::toString(order);
         benchmark::RegisterBenchmark(
-            name, [order](benchmark::State& state) { measureRequest(state, order); })
+            name.c_str(), [order](benchmark::State& state) { measureRequest(state, order); })
             ->ArgNames({"users"})
             ->Args({1000});
+    }
 }
 
 } // namespace genv::bench
