@@ -25,6 +25,18 @@ void unlockDetached(Environment& environment) {
     std::erase_if(environment.locks, [](const HeldLock& lock) { return lock.devices.empty(); });
 }
 
+// Returns whether `next` holds less than `before` under the same id.
+bool holdsLess(const Environment& next, const Environment& before) {
+    return std::any_of(before.attachments.begin(), before.attachments.end(),
+                       [&](const Attachment& attachment) {
+                           const Attachment* kept =
+                               next.sequence == before.sequence
+                                   ? next.attachmentTo(attachment.device.uuid)
+                                   : nullptr;
+                           return kept == nullptr || !next.isAlive();
+                       });
+}
+
 template <typename Table>
 void indexNumber(Table& table, std::uint64_t number, const EnvironmentId& id, bool present) {
     if (present)
@@ -90,6 +102,9 @@ EnvironmentId Ledger::freeId(Pid pid) const {
 }
 
 void Ledger::write(const Environment& next) {
+    const Environment* before = find(next.id);
+    if (detaching_ && before != nullptr && holdsLess(next, *before))
+        detaching_(*before);
     if (next.isAlive())
         store_.write(next.id, encodeState(next));
     else

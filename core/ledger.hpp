@@ -286,6 +286,11 @@ class Ledger {
     void onUnwritten(std::function<void(const std::string& why)> listener) {
         unwritten_ = std::move(listener);
     }
+    /// Sets the callback before a document is written in which an environment holds less. If the
+    /// service is killed after the write, there is no other trace of the holding.
+    void beforeDetach(std::function<void(const Environment& before)> listener) {
+        detaching_ = std::move(listener);
+    }
 
   private:
     friend class Supposition;
@@ -373,6 +378,7 @@ class Ledger {
     DeviceTable devices_;
     SlurmDevices slurmDevices_;
     std::function<void(const std::string& why)> unwritten_;
+    std::function<void(const Environment& before)> detaching_;
     LingerPolicy lingerPolicy_;
     AccessGuard* guard_ = nullptr;
     std::set<EnvironmentId>

@@ -27,14 +27,14 @@ void UseRecorder::restore() {
 }
 
 void UseRecorder::onEvent(const Event& event) {
-    if (const auto* detached = std::get_if<Detached>(&event)) {
-        recent_.insert(detached->owner);
-        if (isOrdering_())
-            writeRecent();
+    if (std::holds_alternative<Attached>(event) || std::holds_alternative<Detached>(event))
         writeLater();
-    } else if (std::holds_alternative<Attached>(event)) {
-        writeLater();
-    }
+}
+
+void UseRecorder::holdingEnds(Uid owner) {
+    recent_.insert(owner);
+    if (isOrdering_())
+        writeRecent();
 }
 
 void UseRecorder::settingsChanged() {
@@ -62,7 +62,7 @@ UseRecord UseRecorder::lastingRecord() const {
 void UseRecorder::writeRecent() {
     std::set<Uid> users = recent_;
     users.insert(writing_.begin(), writing_.end());
-    store_.writeRecent(record(use_.rows(users)));
+    store_.writeRecent(record(use_.of(users, clock_.bootNow())));
 }
 
 void UseRecorder::writeLater() {

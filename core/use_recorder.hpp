@@ -3,8 +3,8 @@
 // changes, and at a stop. After a reboot, at most the last minute is lost.
 //
 // A restart of the service loses nothing. What is held follows from the attachments in the state.
-// When a holding ends and the order depends on it, the use of its owner is recorded at once in a
-// small record that outlives only the service.
+// If the order depends on the use, the use of a user is recorded in a small record before the state
+// says that a holding of theirs ended. That record outlives only the service.
 #pragma once
 
 #include "core/events.hpp"
@@ -35,6 +35,8 @@ class UseRecorder {
     void restore();
     /// Handles an event of the ledger, after `use` has.
     void onEvent(const Event& event);
+    /// Records the use of a user, one of whose holdings is about to end.
+    void holdingEnds(Uid owner);
     void settingsChanged();
     /// Records the use at a stop.
     void stop();

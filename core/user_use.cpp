@@ -71,8 +71,7 @@ void UserUse::recount(const EnvironmentId& environment, const Environment* forme
     if (former != nullptr && former->parent)
         return;
     const BootTime now = clock_.bootNow();
-    Account& account = accounts_.try_emplace(owner, Account{0, now, {}, {}, 0}).first->second;
-    settle(account, now);
+    Account& account = accountOf(owner, now);
     const DeviceUuid& device = attachment.device.uuid;
     const double gpus = heldBy(owner, device);
     const auto before = account.held.find(device);
@@ -82,6 +81,30 @@ void UserUse::recount(const EnvironmentId& environment, const Environment* forme
         account.gpuSeconds += useAfter(0, more, now - since, halfLife_);
     }
     setHeld(account, device, gpus);
+}
+
+// When a process exited is not known, so it counts until now.
+void UserUse::countLost(const Environment& former, const std::vector<Attachment>& lost) {
+    if (former.parent)
+        return;
+    const BootTime now = clock_.bootNow();
+    Account& account = accountOf(former.uid, now);
+    for (const Attachment& attachment : lost) {
+        if (attachment.began == BootTime{})
+            continue;
+        const double gpus = std::min(fractionOf(attachment),
+                                     1 - heldBy(former.uid, attachment.device.uuid));
+        const BootTime until = attachment.lease ? std::min(attachment.lease->until, now) : now;
+        const BootTime since = std::max(attachment.began, account.countedUntil);
+        const double used = useAfter(0, gpus, until - since, halfLife_);
+        account.gpuSeconds += useAfter(used, 0, now - until, halfLife_);
+    }
+}
+
+UserUse::Account& UserUse::accountOf(Uid uid, BootTime now) {
+    Account& account = accounts_.try_emplace(uid, Account{0, now, {}, {}, 0}).first->second;
+    settle(account, now);
+    return account;
 }
 
 double UserUse::heldBy(Uid owner, const DeviceUuid& device) const {
@@ -142,11 +165,11 @@ std::vector<UseRow> UserUse::all(BootTime now) const {
     return rows;
 }
 
-std::vector<UseRow> UserUse::rows(const std::set<Uid>& users) const {
+std::vector<UseRow> UserUse::of(const std::set<Uid>& users, BootTime now) const {
     std::vector<UseRow> rows;
     for (const Uid uid : users) {
-        if (const auto found = accounts_.find(uid); found != accounts_.end())
-            rows.push_back({uid, found->second.gpuSeconds, found->second.asOf});
+        if (accounts_.contains(uid))
+            rows.push_back({uid, of(uid, now), now});
     }
     return rows;
 }

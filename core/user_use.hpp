@@ -35,14 +35,17 @@ class UserUse {
     void restore(const UseRecord& record, const std::string& boot);
     /// Handles an event of the ledger.
     void onEvent(const Event& event);
+    /// Counts what an environment held until it was lost while the service was not running. Call
+    /// this after the ledger is restored.
+    void countLost(const Environment& former, const std::vector<Attachment>& lost);
     void setHalfLife(std::chrono::milliseconds halfLife);
 
     /// Returns the use of a user, in GPU seconds.
     [[nodiscard]] double of(Uid uid, BootTime now) const;
     /// Returns the use of all users who have used anything.
     [[nodiscard]] std::vector<UseRow> all(BootTime now) const;
-    /// Returns the rows of these users.
-    [[nodiscard]] std::vector<UseRow> rows(const std::set<Uid>& users) const;
+    /// Returns the use of these users, if they are known.
+    [[nodiscard]] std::vector<UseRow> of(const std::set<Uid>& users, BootTime now) const;
     /// Returns whether somebody holds a device, so that the use changes.
     [[nodiscard]] bool isGrowing() const { return holders_ > 0; }
 
@@ -57,6 +60,7 @@ class UserUse {
 
     void recount(const EnvironmentId& environment, const Environment* former, Uid owner,
                  const Attachment& attachment);
+    [[nodiscard]] Account& accountOf(Uid uid, BootTime now);
     [[nodiscard]] double heldBy(Uid owner, const DeviceUuid& device) const;
     void settle(Account& account, BootTime now) const;
     void setHeld(Account& account, const DeviceUuid& device, double gpus);

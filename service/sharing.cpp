@@ -54,8 +54,16 @@ core::RecoveryReport Sharing::recover() {
         startHistory.onEvent(event);
         useRecorder.onEvent(event);
     });
+    ledger.beforeDetach(
+        [this](const core::Environment& before) { useRecorder.holdingEnds(before.uid); });
     isolation.check();
-    return core::recover(ledger, store, machine_.processes, machine_.clock.bootNow());
+    core::RecoveryReport report =
+        core::recover(ledger, store, machine_.processes, machine_.clock.bootNow());
+    for (const core::EndedMeanwhile& ended : report.endedMeanwhile) {
+        use.countLost(ended.former, ended.attachments);
+        useRecorder.holdingEnds(ended.former.uid);
+    }
+    return report;
 }
 
 void Sharing::resumeWaits() {

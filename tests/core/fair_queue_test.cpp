@@ -3,6 +3,7 @@
 #include "tests/core/queue_fixture.hpp"
 
 #include <cmath>
+#include <random>
 
 namespace genv::tests {
 namespace {
@@ -133,6 +134,35 @@ class FairQueue : public Queueing {
         return queue.standing(ledger.get(id).waits.back().ticket);
     }
 };
+
+// Through the real queue, ledger and use: five users always have four waiting requests each.
+TEST_F(FairQueue, SharesADeviceByTheWeights) {
+    const std::map<core::Uid, std::uint32_t> wanted{
+        {2000, 300}, {2001, 200}, {2002, 100}, {2003, 100}, {2004, 100}};
+    weights = wanted;
+    for (const auto& [uid, weight] : wanted) {
+        for (int i = 0; i < 4; ++i)
+            wait(fmt::format("{}{}", uid, i), uid);
+    }
+    detach("10");
+    std::mt19937 random{1};
+    std::map<core::Uid, double> used;
+    double all = 0;
+    for (int i = 0; i < 200; ++i) {
+        const Ids holders = ledger.holdersOf("GPU-0");
+        ASSERT_EQ(holders.size(), 1U);
+        const core::Uid uid = ledger.get(holders[0]).uid;
+        const seconds held{std::uniform_int_distribution<int>(1, 120)(random)};
+        used[uid] += static_cast<double>(held.count());
+        all += static_cast<double>(held.count());
+        clock.pass(held);
+        detach(holders[0]);
+        ask(holders[0], {core::CountWanted{1}, {}, {}, false});
+        scheduler.turn();
+    }
+    for (const auto& [uid, weight] : wanted)
+        EXPECT_NEAR(used[uid] / all / (weight / 800.0), 1, 0.1) << uid;
+}
 
 TEST_F(FairQueue, ServesWhoUsedLess) {
     wait("11", alice);

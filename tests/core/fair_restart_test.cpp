@@ -41,20 +41,25 @@ class FairRestart : public Queueing, public ::testing::WithParamInterface<unsign
                 recorder.onEvent(event);
                 queue.onEvent(event);
             });
-            core::recover(ledger, store, test.processes, test.clock.bootNow());
+            const core::RecoveryReport report =
+                core::recover(ledger, store, test.processes, test.clock.bootNow());
+            for (const core::EndedMeanwhile& ended : report.endedMeanwhile)
+                use.countLost(ended.former, ended.attachments);
             queue.expectClients();
             ledger.observed(gpus(devices));
         }
     };
-    // The files stay as they are at this instant: the other service gets copies.
-    void expectTheSameAfterAKill() {
-        FakeStore files = store;
+    // The files stay as they are at this instant: the other service gets copies. Returns its order.
+    std::vector<core::Queue::Ticket> orderAfterAKill() {
+        FakeStore files;
+        files.documents = store.documents;
         FakeUseStore uses = useStore;
         const Again again(*this, files, uses);
-        EXPECT_EQ(again.queue.order(), queue.order());
         for (const core::Uid uid : {alice, alice + 1, alice + 2, alice + 3})
             EXPECT_NEAR(again.use.of(uid, clock.bootNow()), use.of(uid, clock.bootNow()), 1e-6);
+        return again.queue.order();
     }
+    void expectTheSameAfterAKill() { EXPECT_EQ(orderAfterAKill(), queue.order()); }
     unsigned below(unsigned limit) {
         return std::uniform_int_distribution<unsigned>(0, limit - 1)(random);
     }
@@ -70,7 +75,7 @@ class FairRestart : public Queueing, public ::testing::WithParamInterface<unsign
     std::mt19937 random{GetParam()};
 };
 
-TEST_P(FairRestart, KeepsTheOrderAfterAKillAtAnyInstant) {
+TEST_P(FairRestart, KeepsTheOrderAfterAKill) {
     haveGpus(devices);
     orderRules.maxOvertaking = 3;
     weights = {{alice, 100}, {alice + 1, 1000}, {alice + 2, 30}, {alice + 3, 300}};
@@ -100,6 +105,56 @@ TEST_P(FairRestart, KeepsTheOrderAfterAKillAtAnyInstant) {
             begin(std::to_string(next++));
         scheduler.turn();
     }
+}
+
+// Between any two writes, the files tell the order before or that after the change.
+TEST_P(FairRestart, LosesNoUseByAKillWithinAChange) {
+    haveGpus(devices);
+    weights = {{alice, 100}, {alice + 1, 1000}, {alice + 2, 30}, {alice + 3, 300}};
+    unsigned next = 100;
+    for (int step = 0; step < 100; ++step) {
+        while (ledger.environments().size() < 12)
+            begin(std::to_string(next++));
+        scheduler.turn();
+        const seconds time{1 + below(300)};
+        clock.pass(time);
+        scheduler.pass(time);
+        scheduler.turn();
+        std::vector<std::string> holders;
+        for (const auto& [sequence, environment] : ledger.environments()) {
+            if (!environment.attachments.empty())
+                holders.push_back(environment.id);
+        }
+        const std::string id = holders.at(below(static_cast<unsigned>(holders.size())));
+        const auto before = queue.order();
+        std::vector<std::vector<core::Queue::Ticket>> within;
+        store.changed = [&] { within.push_back(orderAfterAKill()); };
+        if (below(2) == 0)
+            processes.exit(static_cast<core::Pid>(std::stoul(id)));
+        else
+            ledger.detach(id, {}, ledger.get(id).uid);
+        store.changed = [] {};
+        if (ledger.find(id) != nullptr) // makes room for another
+            processes.exit(static_cast<core::Pid>(std::stoul(id)));
+        ASSERT_FALSE(within.empty());
+        for (const auto& order : within)
+            EXPECT_TRUE(order == before || order == queue.order());
+    }
+}
+
+TEST_P(FairRestart, CountsWhatEndedWhileTheServiceWasAway) {
+    haveGpus(1);
+    activate("10", alice);
+    attachCount("10", 1);
+    clock.pass(seconds{1000});
+    const double used = use.of(alice, clock.bootNow());
+    FakeStore files;
+    files.documents = store.documents;
+    FakeUseStore uses = useStore;
+    processes.exit(10);
+    const Again again(*this, files, uses);
+    EXPECT_TRUE(again.ledger.environments().empty());
+    EXPECT_NEAR(again.use.of(alice, clock.bootNow()), used, 1e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FairRestart, ::testing::Range(1U, 4U));

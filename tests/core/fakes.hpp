@@ -46,15 +46,18 @@ class FakeStore : public core::Store {
     int writesUntilFailure = -1; ///< -1: never; 0: the next write and all later ones fail
     int failures = 0;            ///< the number of failed writes
     int maxFailures = 1 << 30;   ///< writes succeed again after this number of failures
+    std::function<void()> changed = [] {}; ///< called after each change of `documents`
 
     [[nodiscard]] std::string nameOf(const core::EnvironmentId& id) const override { return id; }
     void write(const core::EnvironmentId& id, const std::string& document) override {
         step();
         documents[id] = document;
+        changed();
     }
     void remove(const core::EnvironmentId& id) override {
         step();
         documents.erase(id);
+        changed();
     }
     std::vector<Found> readAll() override {
         std::vector<Found> found;

@@ -20,6 +20,8 @@ class Queueing : public LedgerTest {
             recorder.onEvent(event);
             queue.onEvent(event);
         });
+        ledger.beforeDetach(
+            [this](const core::Environment& before) { recorder.holdingEnds(before.uid); });
     }
 
     // Requests devices as a client does: free devices are granted at once.
