@@ -152,6 +152,7 @@ class Activation:
         lifetime: Optional[Span],
         within: Optional[str] = None,
         over_subscribable: bool = False,
+        priority: int = 0,
     ) -> None:
         self._arguments = (
             eid,
@@ -164,6 +165,7 @@ class Activation:
             lifetime,
             within,
             over_subscribable,
+            priority,
         )
         self._eid = eid
         self._config = config
@@ -175,6 +177,7 @@ class Activation:
         self._lifetime = lifetime
         self._within = within
         self._over_subscribable = over_subscribable
+        self._priority = priority
         self._active: Optional[str] = None
         self._before: variables.Values = {}
 
@@ -287,6 +290,7 @@ class Activation:
             options["lifetime"] = service.variant("t", waiting.seconds(self._lifetime, "lifetime"), "lifetime")
         if not (self._wait and attach):
             return self._activate(options, None)
+        options["priority"] = service.variant("i", self._priority, "priority")
         return self._activate({**options, **waiting.WAIT}, self._timeout)
 
     # The caller becomes the root process, by the PID that the bus reports. In a container, os.getpid() may differ.

@@ -36,7 +36,7 @@ class Wait:
     gpus: int
     #: The local time at which the wait began.
     since: datetime
-    #: What it waits for: "devices", "earlier-requests" or "quota".
+    #: The reason of the wait: "devices", "earlier-requests" or "quota".
     waits_for: str
     #: Set if it waits for the user's quota.
     hold: Optional[QuotaHold]

@@ -31,7 +31,7 @@ _CAPS_TIMEOUT = 2.0
 _FIRST_PAUSE = 0.01
 _MAX_PAUSE = 0.2
 
-_LARGEST = {"u": (1 << 32) - 1, "t": (1 << 64) - 1}
+_RANGES = {"i": (-(1 << 31), (1 << 31) - 1), "u": (0, (1 << 32) - 1), "t": (0, (1 << 64) - 1)}
 
 
 class _Interaction:
@@ -75,11 +75,12 @@ class EnvironmentState:
 
 def variant(signature: str, value: Any, what: str) -> Variant:
     """Returns the value of an option. Raises InvalidArgs, with the name of the option, if a number does not fit."""
-    if signature in _LARGEST:
+    if signature in _RANGES:
         if isinstance(value, bool) or not isinstance(value, int):
             raise InvalidArgs(f"invalid {what} {value!r}: expected a whole number")
-        if not 0 <= value <= _LARGEST[signature]:
-            raise InvalidArgs(f"invalid {what} {value}: expected 0 to {_LARGEST[signature]}")
+        least, largest = _RANGES[signature]
+        if not least <= value <= largest:
+            raise InvalidArgs(f"invalid {what} {value}: expected {least} to {largest}")
     if signature == "s" and not isinstance(value, str):
         raise InvalidArgs(f"invalid {what} {value!r}: expected text")
     if signature == "s" and not _is_sendable(value):

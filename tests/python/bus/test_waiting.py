@@ -16,38 +16,32 @@ BUS_FOLDER = os.environ["GENV_PRIVATE_BUS"]
 
 
 @contextlib.contextmanager
+def file_in_force(path, text, *reload):
+    """Writes a file that a program reads on the call `reload` of busctl, and removes it in the end."""
+    def read_again():
+        subprocess.run(["busctl", "call", *reload], check=True)
+
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+    read_again()
+    try:
+        yield
+    finally:
+        os.remove(path)
+        read_again()
+
+
 def activatable(program):
     """Makes the bus run this program if a call starts the service."""
-    def reload():
-        subprocess.run(["busctl", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                        "ReloadConfig"], check=True)
-
-    path = os.path.join(BUS_FOLDER, "services", "dev.genv.Manager.service")
-    with open(path, "w", encoding="ascii") as file:
-        file.write(f"[D-BUS Service]\nName=dev.genv.Manager\nUser=root\nExec={program}\n")
-    reload()
-    try:
-        yield
-    finally:
-        os.remove(path)
-        reload()
+    return file_in_force(os.path.join(BUS_FOLDER, "services", "dev.genv.Manager.service"),
+                         f"[D-BUS Service]\nName=dev.genv.Manager\nUser=root\nExec={program}\n",
+                         "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ReloadConfig")
 
 
-@contextlib.contextmanager
 def limited(user, limits):
     """Sets limits of a user."""
-    def reload():
-        subprocess.run(["busctl", "call", "dev.genv.Manager", "/dev/genv/Manager", "dev.genv.Manager", "Reload"], check=True)
-
-    path = os.path.join(os.environ["CONFIGURATION_DIRECTORY"], "genvd.conf")
-    with open(path, "w", encoding="ascii") as file:
-        file.write(f"[User {user}]\n{limits}\n")
-    reload()
-    try:
-        yield
-    finally:
-        os.remove(path)
-        reload()
+    return file_in_force(os.path.join(os.environ["CONFIGURATION_DIRECTORY"], "genvd.conf"), f"[User {user}]\n{limits}\n",
+                         "dev.genv.Manager", "/dev/genv/Manager", "dev.genv.Manager", "Reload")
 
 
 def await_queue(world, eids):
@@ -113,6 +107,32 @@ class TestWaiting:
         await_queue(world, ["bobs"])
         alice.expect_success()
         assert bob.line() == "[0] 0"
+
+    @pytest.mark.parametrize("code", [
+        """
+            with genv.sdk.activate(eid={eid!r}, config=genv.Env.Config(gpus=1), wait=True, priority={priority}):
+                say("granted")
+        """,
+        """
+            with genv.sdk.activate(eid={eid!r}):
+                genv.sdk.attach(gpus=1, wait=True, priority={priority})
+                say("granted")
+        """,
+    ], ids=["activate", "attach"])
+    def test_a_priority_goes_before_ones_own(self, world, code):
+        alice = world.hold("alice")
+        first = world.program("bob", code.format(eid="first", priority=0))
+        await_queue(world, ["first"])
+        second = world.program("bob", code.format(eid="second", priority=1))
+        await_queue(world, ["second", "first"])
+        alice.expect_success()
+        assert first.expect_success() == second.expect_success() == ["granted"]
+        wrong = world.program("bob", """
+            with genv.sdk.activate():
+                for priority in (101, -101, 1 << 31, 1.5):
+                    say(refused(genv.sdk.attach, gpus=1, wait=True, priority=priority).partition(":")[0])
+        """)
+        assert wrong.expect_success() == ["InvalidArgs"] * 4
 
     @BOTH
     @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["restart", "crash"])

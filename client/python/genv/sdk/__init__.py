@@ -77,6 +77,7 @@ def activate(
     lifetime: Optional[Span] = None,
     within: Optional[str] = None,
     over_subscribable: bool = False,
+    priority: int = 0,
 ) -> Activation:
     """Starts or joins an environment for this process: a context manager, whose value is the id, and a decorator.
 
@@ -88,6 +89,7 @@ def activate(
     allow_over_subscription: may also attach GPUs that others hold. Other users must consent, or an administrator must.
     over_subscribable: lets other users share the GPUs of the new environment.
     wait: if GPUs are attached, waits in the queue until they are free, for at most `timeout` seconds.
+    priority: the place of the request among your own that wait, from -100 to 100; higher ones come first.
     lifetime: the number of seconds after which the environment ends.
     within: the id of the parent environment. The new environment attaches only GPUs of its parent, and ends with it.
         Only one child at a time may hold each GPU. Pass `eid()` for the environment of the process itself, or
@@ -101,7 +103,7 @@ def activate(
     attach().
     """
     return Activation(
-        eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime, within, over_subscribable
+        eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime, within, over_subscribable, priority
     )
 
 
@@ -168,6 +170,7 @@ def attach(
     wait: bool = False,
     timeout: Optional[Span] = None,
     lifetime: Optional[Span] = None,
+    priority: int = 0,
 ) -> List[int]:
     """Attaches devices, all of them or none, and returns the indices of all attached devices.
 
@@ -178,6 +181,7 @@ def attach(
         With `wait`, the call waits for a free GPU or for consent.
     wait: waits in the queue until the devices are free, for at most `timeout` seconds. Ctrl-C cancels the wait; a
         restart of the service does not.
+    priority: the place of the request among your own that wait, from -100 to 100; higher ones come first.
     lifetime: the number of seconds after which these devices are detached.
 
     Raises DeviceUnavailable, NotEnoughDevices, NoSuchDevice, QuotaExceeded, Timeout, LimitsExceeded and InvalidArgs.
@@ -200,6 +204,7 @@ def attach(
         options["lifetime"] = service.variant("t", waiting.seconds(lifetime, "lifetime"), "lifetime")
     if wait:
         options.update(waiting.WAIT)
+        options["priority"] = service.variant("i", priority, "priority")
     left = waiting.RemainingTime(timeout)
     with Connection() as connection:
         activation.current(connection, active_eid)
