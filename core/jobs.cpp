@@ -125,8 +125,8 @@ void Jobs::start(const NewJob& job, const Seen& seen) {
     }
 }
 
-// Returns whether the job of a cgroup may have an environment that does not know its SLUID. Its
-// prolog was one of an earlier version of genv.
+// Returns whether the job of a cgroup may have an environment that does not know its SLUID, since
+// its prolog told none.
 bool Jobs::mayBeIdentified(const SlurmJobName& name) const {
     const auto& environments = ledger_.environments();
     return std::holds_alternative<Sluid>(name) && ledger_.findJob(name) == nullptr &&

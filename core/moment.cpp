@@ -4,6 +4,7 @@
 #include "core/duration.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "core/time.hpp"
 
 #include <algorithm>
 #include <array>
@@ -37,14 +38,6 @@ bool take(std::string_view& text, std::string_view prefix) {
         return false;
     text.remove_prefix(prefix.size());
     return true;
-}
-
-std::tm localTime(WallTime time) {
-    const std::time_t seconds =
-        std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
-    std::tm local{};
-    localtime_r(&seconds, &local);
-    return local;
 }
 
 WallTime fromLocal(std::tm local) {

@@ -3,7 +3,8 @@
 #include "core/expected_start.hpp"
 #include "core/queue.hpp"
 
-#include <algorithm>
+#include <set>
+#include <vector>
 
 namespace genv::core {
 
@@ -61,9 +62,8 @@ void Queue::noteExpectedStarts() {
         if (!ledger_.wait(ticket).heldSince)
             tickets.push_back(ticket);
     }
-    std::erase_if(notedStarts_, [&](const auto& noted) {
-        return std::ranges::find(tickets, noted.first) == tickets.end();
-    });
+    std::erase_if(notedStarts_, [waiting = std::set(tickets.begin(), tickets.end())](
+                                    const auto& noted) { return !waiting.contains(noted.first); });
     if (history_ == nullptr || notedStarts_.size() == tickets.size())
         return;
     const BootTime now = clock_.bootNow();

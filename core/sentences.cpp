@@ -6,6 +6,7 @@
 #include "core/kept_sentence.hpp"
 #include "core/refused_sentence.hpp"
 #include "core/text.hpp"
+#include "core/time.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/ranges.h>
@@ -93,9 +94,7 @@ std::string nameMemory(Bytes amount) {
 }
 
 std::string nameTime(WallTime time) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    return fmt::format("{:%a %Y-%m-%d %H:%M:%S}",
-                       fmt::localtime(std::chrono::system_clock::to_time_t(seconds)));
+    return fmt::format("{:%a %Y-%m-%d %H:%M:%S}", localTime(time));
 }
 
 std::string nameProcesses(const NamedProcesses& processes) {

@@ -5,10 +5,16 @@
 
 namespace genv::core {
 
+std::tm localTime(WallTime time) {
+    const std::time_t seconds =
+        std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
+    std::tm local{};
+    localtime_r(&seconds, &local);
+    return local;
+}
+
 std::string formatLocalTime(WallTime time) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    return fmt::format("{:%d/%m/%Y %H:%M:%S}",
-                       fmt::localtime(std::chrono::system_clock::to_time_t(seconds)));
+    return fmt::format("{:%d/%m/%Y %H:%M:%S}", localTime(time));
 }
 
 } // namespace genv::core

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <string>
 
 namespace genv::core {
@@ -33,6 +34,9 @@ constexpr std::uint64_t toMicroseconds(WallTime time) {
 constexpr WallTime fromMicroseconds(std::uint64_t microseconds) {
     return WallTime{std::chrono::microseconds{static_cast<std::int64_t>(microseconds)}};
 }
+
+/// Returns a time in the machine's time zone, without fractions of a second.
+std::tm localTime(WallTime time);
 
 /// Formats a time for lists and messages: `%d/%m/%Y %H:%M:%S` in the machine's time zone.
 std::string formatLocalTime(WallTime time);

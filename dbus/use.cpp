@@ -43,12 +43,12 @@ void listUse(const Context& context, const Reply<UseRows>& reply, VariantMap fil
         target.owner = reply.caller().uid;
     context.calls.gate.pass(reply, target, [&context, reply, all] {
         std::set<core::Uid> uids;
-        if (!all)
-            uids.insert(reply.caller().uid);
-        for (const core::UseRow& row : context.sharing.use.all(context.runtime.clock.bootNow())) {
-            if (all)
-                uids.insert(row.uid);
+        if (!all) {
+            answer(context, reply, {reply.caller().uid});
+            return;
         }
+        for (const core::UseRow& row : context.sharing.use.all(context.runtime.clock.bootNow()))
+            uids.insert(row.uid);
         answer(context, reply, uids);
     });
 }

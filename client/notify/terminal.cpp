@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/notify/terminal.hpp"
 
+#include "core/time.hpp"
+
+#include <fmt/chrono.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string_view>
 
 namespace genv::notify {
@@ -18,11 +20,7 @@ constexpr std::size_t leastWidth = 40; // lines are never wrapped to a smaller w
 constexpr std::string_view indentation = "    ";
 
 std::string timeOfDay(core::WallTime now) {
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-    std::tm local{};
-    localtime_r(&seconds, &local);
-    char text[16];
-    return {text, std::strftime(text, sizeof text, "%H:%M:%S", &local)};
+    return fmt::format("{:%H:%M:%S}", core::localTime(now));
 }
 
 // Returns the approximate number of terminal cells of a text: bytes that continue a character count

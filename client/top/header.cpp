@@ -3,12 +3,12 @@
 
 #include "client/top/text.hpp"
 #include "client/top/view.hpp"
+#include "core/time.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <initializer_list>
 #include <utility>
 
@@ -17,11 +17,7 @@ namespace genv::top {
 namespace {
 
 std::string clockText(Time when) {
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(
-        std::chrono::time_point_cast<std::chrono::system_clock::duration>(when));
-    std::tm local{};
-    localtime_r(&seconds, &local);
-    return fmt::format("{:%H:%M:%S}", local);
+    return fmt::format("{:%H:%M:%S}", core::localTime(when));
 }
 
 std::string counted(std::size_t count, std::string_view one, std::string_view many) {

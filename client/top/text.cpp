@@ -3,6 +3,7 @@
 
 #include "core/duration.hpp"
 #include "core/text.hpp"
+#include "core/time.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -16,14 +17,6 @@ namespace genv::top {
 namespace {
 
 constexpr char32_t lastAscii = 0x7e;
-
-std::tm localTime(Time time) {
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(
-        std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
-    std::tm local{};
-    localtime_r(&seconds, &local);
-    return local;
-}
 
 // Removes the first character and returns its width in cells. An invalid byte takes one cell.
 std::size_t takeCells(std::string_view& text, Charset charset) {
@@ -189,8 +182,8 @@ std::string spanBetween(Time from, Time to) {
 }
 
 std::string momentOf(Time when, Time now) {
-    const std::tm then = localTime(when);
-    const std::tm today = localTime(now);
+    const std::tm then = core::localTime(when);
+    const std::tm today = core::localTime(now);
     const bool isToday = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
     return isToday ? fmt::format("{:%H:%M}", then) : fmt::format("{:%d/%m %H:%M}", then);
 }

@@ -4,6 +4,7 @@
 #include "core/bytes.hpp"
 #include "core/duration.hpp"
 #include "core/text.hpp"
+#include "core/time.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -55,14 +56,6 @@ std::string largestUnit(Time::duration span) {
     return "0 seconds";
 }
 
-std::tm localTime(Time time) {
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(
-        std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
-    std::tm local{};
-    localtime_r(&seconds, &local);
-    return local;
-}
-
 } // namespace
 
 std::string relativeTime(Time then, Time now) {
@@ -80,12 +73,12 @@ Time currentTime() {
 }
 
 std::string timestamp(Time time) {
-    return fmt::format("{:%d/%m/%Y %H:%M:%S}", localTime(time));
+    return fmt::format("{:%d/%m/%Y %H:%M:%S}", core::localTime(time));
 }
 
 std::string shortTimestamp(Time time, Time now) {
-    const std::tm then = localTime(time);
-    const std::tm today = localTime(now);
+    const std::tm then = core::localTime(time);
+    const std::tm today = core::localTime(now);
     const bool isToday = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
     return isToday ? fmt::format("{:%H:%M}", then) : fmt::format("{:%Y-%m-%d %H:%M}", then);
 }
