@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The plans that wait for their authorisation. Requests at the same time would otherwise all plan
-// for the first free device; all but one would have to be planned and authorised again.
+// The plans that wait for their authorization. Requests at the same time would otherwise all plan
+// for the first free device; all but one would have to be planned and authorized again.
 #pragma once
 
 #include "core/placement.hpp"

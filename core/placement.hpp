@@ -19,7 +19,7 @@
 namespace genv::core {
 
 /// The effect of a request. It names the exact devices, so that the change matches what was
-/// authorised.
+/// authorized.
 struct Placement {
     struct Device {
         DeviceFacts facts;

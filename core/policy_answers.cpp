@@ -66,7 +66,7 @@ PolicyQuestion askForUse(const PolicyAnswers& answers, const MachineFigures& fig
 
 PolicyQuestion askForIsolation(const PolicyAnswers& answers) {
     return askFor("May users open a GPU that they do not hold?", &PolicyAnswers::isolation, answers,
-                  {{IsolationMode::Watch, "yes, but the kernel counts who does"},
+                  {{IsolationMode::Watch, "yes, but the kernel counts such opens"},
                    {IsolationMode::User, "no, the kernel refuses"},
                    {IsolationMode::None, "yes"}});
 }

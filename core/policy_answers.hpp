@@ -15,7 +15,7 @@
 
 namespace genv::core {
 
-/// Who uses a machine. This decides the usual answers to all other questions.
+/// The users of a machine. They decide the usual answers to all other questions.
 enum class MachineUse { Lab, Class, Cluster };
 
 /// The words for a use.

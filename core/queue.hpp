@@ -96,7 +96,7 @@ class Queue {
     [[nodiscard]] Plan placeOrWait(const AttachRequest& request, const Requester& requester,
                                    std::optional<std::chrono::seconds> lifetime = std::nullopt,
                                    const Environment* parent = nullptr) const;
-    /// Call this while a plan waits for its authorisation, until the result is destroyed. If other
+    /// Call this while a plan waits for its authorization, until the result is destroyed. If other
     /// requests find equally good devices, they leave those of the plan alone, so that requests
     /// at the same time do not all plan for the first free device. The plan has no right to them.
     [[nodiscard]] std::shared_ptr<void> open(const Plan& plan) { return openPlans_.add(plan); }

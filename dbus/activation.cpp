@@ -184,7 +184,7 @@ class Activation : public Operation<Activation, ActivateReply> {
     }
 
     // Computes the request as if its process had already left the environment that lingers for it.
-    // The process leaves only when the request is authorised and granted.
+    // The process leaves only when the request is authorized and granted.
     template <typename Function>
     auto asIfDeparted(Function function) const {
         const core::Supposition supposition(

@@ -72,7 +72,7 @@ class AddingKernel : public Operation<AddingKernel, Reply<>> {
           calls_(context.calls), id_(environment.id), sequence_(environment.sequence),
           kernel_(std::move(kernel)) {}
 
-    // The search starts only once the caller is authorised to add a kernel, so that nobody can
+    // The search starts only once the caller is authorized to add a kernel, so that nobody can
     // trigger useless searches.
     void start() {
         core::requireIdentifier(kernel_, "kernel");

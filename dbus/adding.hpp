@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The calls AddProcess and AddKernel: find the process or kernel that is to keep an environment
-// alive, and register it once the caller is authorised.
+// alive, and register it once the caller is authorized.
 #pragma once
 
 #include "dbus/context.hpp"

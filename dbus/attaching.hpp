@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The call Attach: reads the request, checks that the caller is authorised, and grants the devices,
+// The call Attach: reads the request, checks that the caller is authorized, and grants the devices,
 // either now or after a wait in the queue.
 #pragma once
 

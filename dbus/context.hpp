@@ -71,7 +71,7 @@ struct Isolating {
     const core::RefusalWatch& refusals;
 };
 
-/// Identifies, counts, authorises and tracks each call until its reply.
+/// Identifies, counts, authorizes and tracks each call until its reply.
 struct Calls {
     Callers& callers;
     Gate& gate;

@@ -262,7 +262,7 @@ class Granting : public Operation<Granting<Answer>, Answer> {
     bool hasSettled_ = false; ///< before the limits were checked
 };
 
-/// Grants a request once it is authorised.
+/// Grants a request once it is authorized.
 template <typename... Values>
 void carryOut(const Context& context, const Reply<Values...>& reply, DeviceRequest request) {
     std::make_shared<Granting<Reply<Values...>>>(context, reply, std::move(request))->plan();

@@ -143,7 +143,7 @@ void Enforcement::begin(const EnforcementReply& reply, const Wanted& wanted,
 
 void Enforcement::execute(const EnforcementReply& reply, const std::string& report) {
     core::requireReportLength(report);
-    // Parsing blocks the loop, so only authorised callers may cause it. The targets of the report
+    // Parsing blocks the loop, so only authorized callers may cause it. The targets of the report
     // are then matched against a new sample.
     const auto place = reports_.enter(reply.caller().uid);
     calls_.gate.pass(reply, {}, [&enforcer = enforcer_, reply, report, place] {

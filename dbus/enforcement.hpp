@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Enforce and Execute: read the request, ask once whether the caller is authorised, and call the
+// Enforce and Execute: read the request, ask once whether the caller is authorized, and call the
 // core. An enforcement with an interval is repeated as long as its caller stays connected.
 #pragma once
 

@@ -95,7 +95,7 @@ std::size_t Gate::pending() const {
         pending_, [](const auto& entry) { return entry.second.receive != nullptr; }));
 }
 
-// A question that is at polkit keeps its place until polkit has answered it or it is cancelled, so
+// A question that is at polkit keeps its place until polkit has answered it or it is canceled, so
 // that connections which only ask and leave cannot fill polkit.
 void Gate::onDisconnected(const std::string& busName) {
     std::vector<Ticket> tickets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The gate between a validated call and its change: every change that needs authorisation passes
+// The gate between a validated call and its change: every change that needs authorization passes
 // through it.
 //
 // Nobody is refused for asking quickly. Questions wait here: users take turns, and only a few
@@ -7,7 +7,7 @@
 // then wants a person and the call allows it, it is asked again with a prompt. Prompts wait for
 // people and not for polkit, so they take no turns, but their number per user is limited.
 //
-// A question belongs to its caller: it is cancelled when the caller disconnects. The continuation
+// A question belongs to its caller: it is canceled when the caller disconnects. The continuation
 // runs in the loop when the reply arrives, long after the handler returned, so it looks up its
 // target again.
 #pragma once
@@ -27,7 +27,7 @@
 
 namespace genv::dbus {
 
-/// What an authorisation relies on.
+/// What an authorization relies on.
 enum class Approval {
     Rules,  ///< polkit's rules and defaults, or none was needed
     Person, ///< somebody answered a prompt, and approved what was named in it
@@ -37,10 +37,10 @@ class Gate {
   public:
     explicit Gate(policy::Authorizer& authorizer) : authorizer_(authorizer) {}
 
-    /// For callers that need to know what an authorisation relies on.
+    /// For callers that need to know what an authorization relies on.
     using Proceed = std::function<void(Approval)>;
 
-    /// Asks whether the caller is authorised for this target, then calls `proceed`, which is a
+    /// Asks whether the caller is authorized for this target, then calls `proceed`, which is a
     /// Proceed or a function without arguments: immediately if no question is needed, otherwise if
     /// the reply is yes. In all other cases the call is refused. Throws core::Error(LimitsExceeded)
     /// before asking.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Generates files from the interface XML that sdbus-c++-xml2cpp does not generate: the list of methods against which the
-authorisation table is checked; the properties of each interface, for code that reads all of them; the reference page;
+authorization table is checked; the properties of each interface, for code that reads all of them; the reference page;
 and the manual page dev.genv.Manager(5).
 
 Refuses writable properties: a property setter is answered at once, so no question to polkit could guard it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How a method handler begins. The row of its method in the authorisation table is looked up at
+// How a method handler begins. The row of its method in the authorization table is looked up at
 // compile time, so a method without a row does not build. The caller is identified first. Every
 // exception becomes an error reply.
 #pragma once

@@ -94,8 +94,8 @@ void Histories::list(const Reply<EventRows>& reply, std::uint64_t since, std::ui
     pass(reply, asked, std::move(query));
 }
 
-// Returns the end of the time range if the request continues an authorised read: the time at which
-// that read was authorised.
+// Returns the end of the time range if the request continues an authorized read: the time at which
+// that read was authorized.
 std::optional<core::WallTime> Histories::allowedUntil(const std::string& busName,
                                                       const core::HistoryQuery& asked) const {
     const auto found = allowed_.find(busName);

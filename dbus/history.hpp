@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// ListEvents: its filter and its authorisation.
+// ListEvents: its filter and its authorization.
 //
-// Reading a history may take many calls. A caller who was authorised to read another user's history
+// Reading a history may take many calls. A caller who was authorized to read another user's history
 // may continue that read, from the end of the last reply, without a new password prompt: one
-// authorisation covers all parts of a read.
+// authorization covers all parts of a read.
 #pragma once
 
 #include "dbus/context.hpp"
@@ -28,11 +28,11 @@ class Histories {
     void list(const Reply<EventRows>& reply, std::uint64_t since, std::uint64_t until,
               VariantMap filter);
 
-    /// Forgets the authorised reads of a closed connection.
+    /// Forgets the authorized reads of a closed connection.
     void onDisconnected(const std::string& busName) { allowed_.erase(busName); }
 
   private:
-    /// An authorised read of another user's history: the original request, the end of its time
+    /// An authorized read of another user's history: the original request, the end of its time
     /// range, and the position that it has reached.
     struct Allowed {
         core::HistoryQuery asked;

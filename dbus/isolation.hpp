@@ -22,11 +22,11 @@ using RefusedOpenRows =
     std::vector<sdbus::Struct<std::uint32_t, std::uint32_t, std::string, std::uint64_t,
                               std::uint64_t, std::uint32_t, std::string>>;
 
-/// Replies to ListRefusedOpens with the caller's refused opens or, once the caller is authorised,
+/// Replies to ListRefusedOpens with the caller's refused opens or, once the caller is authorized,
 /// with those of all users.
 void listRefusedOpens(const Isolating& isolating, const Calls& calls,
                       const Reply<RefusedOpenRows>& reply, VariantMap filter);
-/// Suspends or resumes isolation, once the caller is authorised.
+/// Suspends or resumes isolation, once the caller is authorized.
 void suspendIsolation(const Isolating& isolating, const Calls& calls, const Reply<>& reply,
                       bool suspended);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fails to build if a method of the interface XML has no row or two rows in the authorisation
+// Fails to build if a method of the interface XML has no row or two rows in the authorization
 // table, or if a row has no method.
 #include "dbus/members.hpp"
 #include "policy/actions.hpp"

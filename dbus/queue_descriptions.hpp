@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The reply of DescribeQueue: the waiting requests, with what they wait for.
+// The reply of DescribeQueue: the waiting requests, with the reasons of their waits.
 #pragma once
 
 #include "core/ledger.hpp"

@@ -21,7 +21,7 @@ struct Refusal {
     const char* error = "";                ///< D-Bus name of the error
     std::string message;                   ///< text for the caller, with foreign text escaped
     policy::Target target;                 ///< target of the call, as far as it was known
-    std::optional<policy::Action> missing; ///< the missing authorisation
+    std::optional<policy::Action> missing; ///< the missing authorization
 };
 
 class Refusals {

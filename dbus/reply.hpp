@@ -26,7 +26,7 @@ struct Call {
     Refusals& refusals;
     const bool& isEnding;                    ///< the service is ending
     policy::Target target{};                 ///< target of the call, as far as it is known
-    std::optional<policy::Action> missing{}; ///< the missing authorisation
+    std::optional<policy::Action> missing{}; ///< the missing authorization
 };
 
 /// Describes a refused call for the listener. `fault` is the text of an internal error.
@@ -48,7 +48,7 @@ class Reply {
 
     /// Sets the target of the call, for the listener of refusals.
     void about(const policy::Target& target) const { state_->call.target = target; }
-    /// Sets the missing authorisation.
+    /// Sets the missing authorization.
     void misses(policy::Action action) const { state_->call.missing = action; }
 
     void send(const Values&... values) const {

@@ -18,7 +18,7 @@ namespace genv::dbus {
 using UseRows =
     std::vector<sdbus::Struct<std::uint32_t, std::string, std::uint64_t, std::uint32_t>>;
 
-/// Replies with the caller's use or, once the caller is authorised, with that of all users.
+/// Replies with the caller's use or, once the caller is authorized, with that of all users.
 void listUse(const Context& context, const Reply<UseRows>& reply, VariantMap filter);
 
 } // namespace genv::dbus

@@ -13,7 +13,7 @@ std::shared_ptr<void> WaitingCalls::remember(Waiting call) {
 }
 
 void WaitingCalls::onDisconnected(const std::string& busName) {
-    // Cancelled calls remove themselves from waiting_.
+    // Canceled calls remove themselves from waiting_.
     std::vector<Waiting> calls;
     for (const auto& [number, waiting] : waiting_) {
         if (waiting.busName == busName)

@@ -128,7 +128,7 @@ inline constexpr std::array methodTable{
     MethodRow{"dev.genv.Device", "Detach", Requirement::ManageDevice, "detach"},
 };
 
-/// Returns whether a call needs no authorisation. Calls of methods that are not genv's need none.
+/// Returns whether a call needs no authorization. Calls of methods that are not genv's need none.
 /// An empty interface matches every interface.
 constexpr bool isFree(std::string_view interface, std::string_view member) {
     for (const MethodRow& row : methodTable) {

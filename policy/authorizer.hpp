@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The interface to authorisation, implemented with polkit. The reply comes later, and may never
+// The interface to authorization, implemented with polkit. The reply comes later, and may never
 // come. The caller keeps the Check, and looks up the object to change again when the reply arrives.
 #pragma once
 
@@ -34,14 +34,14 @@ class Check {
     virtual void abandon() = 0;
 };
 
-/// Asks for authorisation. Used on the loop's thread only.
+/// Asks for authorization. Used on the loop's thread only.
 class Authorizer {
   public:
     using Answer = std::function<void(Verdict)>;
 
     virtual ~Authorizer() = default;
 
-    /// Asks whether the sender with this unique bus name is authorised. With `interactive`, polkit
+    /// Asks whether the sender with this unique bus name is authorized. With `interactive`, polkit
     /// may prompt for a password. `answer` is called at most once, and never before this returns.
     [[nodiscard]] virtual std::unique_ptr<Check>
     ask(const std::string& busName, const Question& question, bool interactive, Answer answer) = 0;

@@ -224,7 +224,7 @@ struct PolkitAuthorizer::Authority : std::enable_shared_from_this<Authority> {
         for (const auto& weak : std::exchange(self->waiting, {})) {
             const PendingPtr pending = weak.lock();
             if (!pending || !pending->answer)
-                continue; // cancelled or timed out
+                continue; // canceled or timed out
             if (self->object)
                 self->ask(pending);
             else

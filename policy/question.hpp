@@ -53,7 +53,7 @@ struct Target {
 struct Question {
     Action action;
     std::map<std::string, std::string> details; ///< for the rules of an administrator
-    std::string deed;                           ///< the action, as in "not authorised to <deed>"
+    std::string deed;                           ///< the action, as in "not authorized to <deed>"
     std::string remedy = {};                    ///< what else the caller can do; empty if nothing
 
     /// Returns the text of the password prompt.

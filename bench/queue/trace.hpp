@@ -13,7 +13,7 @@
 
 namespace genv::bench {
 
-/// A request of a user, and what it does with its GPUs.
+/// A request of a user, and its use of the GPUs.
 struct TraceRequest {
     std::chrono::seconds arrival{0}; ///< since the beginning of the trace
     core::Uid user = 0;

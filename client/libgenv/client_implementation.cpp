@@ -172,7 +172,7 @@ bool Client::Implementation::waitOnBus(const Waiting& waiting,
     return answered;
 }
 
-// Connects to the bus as soon as there is one again. Returns false if the wait was cancelled.
+// Connects to the bus as soon as there is one again. Returns false if the wait was canceled.
 bool Client::Implementation::awaitBus(const Waiting& waiting,
                                       client::WaitingCall::Deadline deadline) {
     if (connection_)
@@ -218,7 +218,7 @@ std::vector<Notice> Client::Implementation::takeNotices() {
 }
 
 std::optional<Notice> Client::Implementation::nextNotice(int stopDescriptor) {
-    connection(); // subscribes again after a wait was cancelled
+    connection(); // subscribes again after a wait was canceled
     if (!noticeSubscription_)
         throw Error(contract::error::failed,
                     "not listening for notices: call listenForNotices() first");

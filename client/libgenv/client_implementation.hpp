@@ -27,7 +27,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     explicit Implementation(client::BusAddress address = {})
         : connection_(std::make_unique<client::Connection>(std::move(address))) {}
 
-    /// Returns the connection. Opens another one after a wait was cancelled.
+    /// Returns the connection. Opens another one after a wait was canceled.
     client::Connection& connection() {
         if (!connection_)
             reconnect();

@@ -121,7 +121,7 @@ bool WaitingCall::attempt(const Send& send) {
     return isAnswered;
 }
 
-// Returns false if the wait was cancelled.
+// Returns false if the wait was canceled.
 bool WaitingCall::awaitAnswer(Connection& connection, const bool& answered) {
     const auto quietUntil = Clock::now() + atOnce;
     bool stopped = false;
@@ -146,7 +146,7 @@ bool WaitingCall::awaitAnswer(Connection& connection, const bool& answered) {
     }
 }
 
-// Returns false if the wait was cancelled.
+// Returns false if the wait was canceled.
 bool WaitingCall::awaitService() {
     auto nextCheck = Clock::now() + betweenChecks;
     for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A call that waits in the service's queue. It uses the client's connection, which meanwhile also
-// receives the signals. Disconnecting is how a wait is cancelled. A restarted service keeps the
+// receives the signals. Disconnecting is how a wait is canceled. A restarted service keeps the
 // queue position of clients that call again. A service that was stopped stays stopped: the call
 // waits until an administrator starts it. If the bus itself ends, so does this object; the client
 // connects again and makes another one.
@@ -42,10 +42,10 @@ class WaitingCall {
     ~WaitingCall();
 
     /// Sends the call and waits, and repeats both after a restart of the service. Returns false if
-    /// the wait was cancelled. Throws Error.
+    /// the wait was canceled. Throws Error.
     bool run(const Send& send);
 
-    /// Whether the service still has the call, because the wait was cancelled or something else
+    /// Whether the service still has the call, because the wait was canceled or something else
     /// failed. Only closing the connection ends it.
     [[nodiscard]] bool isPending() const noexcept { return isPending_; }
     /// Whether the call was sent at least once.

@@ -37,7 +37,7 @@ class ServiceLink {
 };
 
 /// Performs an action that the user chose, without asking for a password, and returns the result as
-/// a message. The call is cancelled after a few seconds, and at once when the process must end.
+/// a message. The call is canceled after a few seconds, and at once when the process must end.
 Message carryOut(const Action& action, const std::string& subject);
 
 } // namespace genv::notify

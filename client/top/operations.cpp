@@ -58,7 +58,7 @@ void Operations::postNews(std::string text, bool isBad) {
     mailbox_.post(NewsMessage{std::move(text), isBad});
 }
 
-void Operations::authorised(const std::string& what, const std::function<void(Client&)>& call) {
+void Operations::authorized(const std::string& what, const std::function<void(Client&)>& call) {
     Client& client = link_.client();
     try {
         return call(client);
@@ -80,26 +80,26 @@ void Operations::authorised(const std::string& what, const std::function<void(Cl
 }
 
 std::string Operations::perform(const DetachRequest& request) {
-    authorised(fmt::format("Detaching GPU {} from {}", request.gpu, request.environment),
+    authorized(fmt::format("Detaching GPU {} from {}", request.gpu, request.environment),
                [&](Client& client) { client.detach(request.environment, {request.gpu}); });
     return fmt::format("GPU {} is detached from {}", request.gpu, request.environment);
 }
 
 std::string Operations::perform(const TerminateRequest& request) {
-    authorised(fmt::format("Terminating process {}", request.pid),
+    authorized(fmt::format("Terminating process {}", request.pid),
                [&](Client& client) { client.terminateProcess(request.pid); });
     return fmt::format("Process {} is being terminated", request.pid);
 }
 
 std::string Operations::perform(const ExtendRequest& request) {
-    authorised(fmt::format("Extending the lease of {}", request.environment),
+    authorized(fmt::format("Extending the lease of {}", request.environment),
                [&](Client& client) { client.extend(request.environment, request.lifetime); });
     return fmt::format("The lease of {} ends in {} at the earliest", request.environment,
                        core::formatDuration(request.lifetime));
 }
 
 std::string Operations::perform(const AttachRequest& request) {
-    authorised(fmt::format("Attaching GPU {} to {}", request.gpu, request.environment),
+    authorized(fmt::format("Attaching GPU {} to {}", request.gpu, request.environment),
                [&](Client& client) {
                    client.attach(request.environment, AttachOptions().setIndices({request.gpu}));
                });
@@ -128,7 +128,7 @@ std::string Operations::perform(const WaitRequest& request) {
 }
 
 std::string Operations::perform(const LeaveRequest& request) {
-    authorised(fmt::format("Canceling the wait of {}", request.environment),
+    authorized(fmt::format("Canceling the wait of {}", request.environment),
                [&](Client& client) { client.cancelWait(request.ticket); });
     return fmt::format("The wait of {} is canceled", request.environment);
 }

@@ -31,7 +31,7 @@ class Operations {
 
   private:
     /// Calls without a prompt first, and again with one only if that is not sufficient.
-    void authorised(const std::string& what, const std::function<void(Client&)>& call);
+    void authorized(const std::string& what, const std::function<void(Client&)>& call);
     void postNews(std::string text, bool isBad);
 
     Mailbox& mailbox_;

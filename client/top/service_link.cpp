@@ -6,7 +6,7 @@ namespace genv::top {
 namespace {
 
 ctl::ExitStatus statusOf(remote::Trouble trouble) {
-    return trouble == remote::Trouble::NotAuthorised ? ctl::ExitStatus::NotAuthorised
+    return trouble == remote::Trouble::NotAuthorized ? ctl::ExitStatus::NotAuthorized
                                                      : ctl::ExitStatus::NoService;
 }
 

@@ -20,7 +20,7 @@ struct EnforcementAction {
         Terminate, ///< a process was sent SIGTERM
         Detach,    ///< an environment lost a device
         End,       ///< an environment ended
-        Cancel,    ///< Slurm cancelled a job
+        Cancel,    ///< Slurm canceled a job
         Requeue,   ///< Slurm put a job back into its queue
         Failed,    ///< an action that failed, or that is no longer needed
     };

@@ -14,8 +14,8 @@
 
 namespace genv::core {
 
-/// The maximum length of a report, in bytes. It is checked before the caller is authorised. All
-/// other properties are only known after parsing, which is done only for authorised callers.
+/// The maximum length of a report, in bytes. It is checked before the caller is authorized. All
+/// other properties are only known after parsing, which is done only for authorized callers.
 inline constexpr std::size_t maxReportSize = std::size_t{4} << 20;
 
 /// Throws Error(InvalidArgs) for a report that exceeds this length.

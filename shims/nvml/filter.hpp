@@ -4,7 +4,7 @@
 // environment, the driver's answer is passed unchanged.
 //
 // None of these functions may throw, because the program need not be C++. None is noexcept either,
-// because a thread that is cancelled while it waits for the driver is unwound through them.
+// because a thread that is canceled while it waits for the driver is unwound through them.
 #pragma once
 
 #include "shims/nvml/real_nvml.hpp"

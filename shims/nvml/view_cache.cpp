@@ -70,7 +70,7 @@ Page* page() {
     return made;
 }
 
-// Disables cancellation, because a thread that is cancelled during a query would never release the
+// Disables cancellation, because a thread that is canceled during a query would never release the
 // lock.
 class WithoutCancellation {
   public:

@@ -179,7 +179,7 @@ class Authorization : public BusTest {
         asRoot->environment(scene.id, "Deactivate");
         const bool denied =
             answer.error == error::accessDenied || answer.error == error::interactive;
-        // The service looks for kernels and the journal after the authorisation, and finds none.
+        // The service looks for kernels and the journal after the authorization, and finds none.
         if (!denied && answer.error != error::noSuchProcess &&
             answer.error != error::notSupported) {
             EXPECT_EQ(answer.error, "")
@@ -287,7 +287,7 @@ TEST_F(Authorization, GivesUpWhenTheCallerLeavesWhileItIsAsked) {
         const auto pending = leaving.start(environmentPath(id), environmentInterface, "Attach",
                                            "a{sv}", 1, "count", "u", 1U);
         leaving.ping();
-        // Root's call needs no authorisation, and calls are answered in order: the service has read
+        // Root's call needs no authorization, and calls are answered in order: the service has read
         // alice's call by then.
         asRoot->manager("ListDevices");
     }

@@ -160,7 +160,7 @@ TEST_F(Enforcement, SparesRootsProcessWhoseIdIsAnotherEnvironmentsByNow) {
     EXPECT_FALSE(older.hasEnded());
 }
 
-TEST_F(Enforcement, TakesAuthorisationAndDoesNothingWithout) {
+TEST_F(Enforcement, TakesAuthorizationAndDoesNothingWithout) {
     UserProcess victim(program(alice));
     const auto enforce = [](Client& client) {
         return client.manager("Enforce", "a{sv}", 1, "non-env-processes", "b", 1);

@@ -413,7 +413,7 @@ TEST_F(Sharing, AdministratorsEndTheProcessesOnWhatTheyTake) {
     EXPECT_FALSE(stranger.hasEnded());
 }
 
-TEST_F(Sharing, TerminatesACompleteStrangerOnlyWhenAuthorised) {
+TEST_F(Sharing, TerminatesACompleteStrangerOnlyWhenAuthorized) {
     UserProcess program({.uid = alice, .compute = true});
     UserProcess innocent(alice);
     const auto terminate = [&](Client& client, core::Pid pid) {

@@ -267,7 +267,7 @@ TEST_F(Waits, TakeATimeoutOnlyWhereTheyWaitForSomething) {
     EXPECT_EQ(waitingIn(*asRoot), Ids{});
 }
 
-TEST_F(Waits, AreAuthorisedBeforeTheyBegin) {
+TEST_F(Waits, AreAuthorizedBeforeTheyBegin) {
     const Rule rule("no-attach", "action.id == 'dev.genv.manager.attach'", "NO");
     const UserProcess shell(alice);
     EXPECT_EQ(

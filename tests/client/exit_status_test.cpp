@@ -16,8 +16,8 @@ ExitStatus statusOf(const char* name) {
 TEST(ExitStatus, FollowsTheErrorsName) {
     EXPECT_EQ(statusOf(names::notEnoughDevices), ExitStatus::NoDevice);
     EXPECT_EQ(statusOf(names::deviceUnavailable), ExitStatus::NoDevice);
-    EXPECT_EQ(statusOf(names::accessDenied), ExitStatus::NotAuthorised);
-    EXPECT_EQ(statusOf(names::interactiveAuthorizationRequired), ExitStatus::NotAuthorised);
+    EXPECT_EQ(statusOf(names::accessDenied), ExitStatus::NotAuthorized);
+    EXPECT_EQ(statusOf(names::interactiveAuthorizationRequired), ExitStatus::NotAuthorized);
     EXPECT_EQ(statusOf(names::invalidArgs), ExitStatus::Usage);
     EXPECT_EQ(statusOf(names::quotaExceeded), ExitStatus::QuotaExceeded);
     EXPECT_EQ(statusOf(names::limitsExceeded), ExitStatus::QuotaExceeded);

@@ -11,7 +11,7 @@ using core::AttachRequest;
 using core::CountWanted;
 using core::IndicesWanted;
 
-// Twenty waiting requests for four devices: killed, cancelled, granted and ended at random. After
+// Twenty waiting requests for four devices: killed, canceled, granted and ended at random. After
 // each turn, no earlier request could be served with the free devices, and no request was
 // overtaken.
 class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsigned> {

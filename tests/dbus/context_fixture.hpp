@@ -19,7 +19,7 @@
 
 namespace genv::tests {
 
-/// Answers questions when the test says so, unless they were cancelled.
+/// Answers questions when the test says so, unless they were canceled.
 class FakeAuthorizer : public policy::Authorizer {
   public:
     [[nodiscard]] std::unique_ptr<policy::Check> ask(const std::string& busName,
@@ -32,7 +32,7 @@ class FakeAuthorizer : public policy::Authorizer {
         waiting_.push_back(pending);
         return std::make_unique<Asked>(std::move(pending));
     }
-    /// Answers the questions so far. Returns whether any of them had not been cancelled.
+    /// Answers the questions so far. Returns whether any of them had not been canceled.
     bool answer(policy::Verdict verdict) {
         bool wanted = false;
         for (const auto& weak : std::exchange(waiting_, {}))
@@ -51,7 +51,7 @@ class FakeAuthorizer : public policy::Authorizer {
         waiting_.pop_back();
         return answer(last, verdict);
     }
-    /// Returns the number of questions that were neither answered nor cancelled.
+    /// Returns the number of questions that were neither answered nor canceled.
     [[nodiscard]] std::size_t open() const {
         return static_cast<std::size_t>(
             std::ranges::count_if(waiting_, [](const auto& asked) { return !asked.expired(); }));

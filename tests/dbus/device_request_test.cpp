@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The granted devices are those that polkit was asked about. If they would differ by then, the
-// request is authorised again or refused.
+// request is authorized again or refused.
 #include "dbus/device_request.hpp"
 #include "tests/dbus/context_fixture.hpp"
 

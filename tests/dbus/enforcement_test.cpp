@@ -152,7 +152,7 @@ class ReportedEnforcement : public RepeatedEnforcement {
     }
 };
 
-TEST_F(ReportedEnforcement, OfAUserWaitsForAuthorisationOneAtATime) {
+TEST_F(ReportedEnforcement, OfAUserWaitsForAuthorizationOneAtATime) {
     execute(alice, ":1.7");
     execute(alice, ":1.8");
     ASSERT_EQ(refusals.size(), 1U);

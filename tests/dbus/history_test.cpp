@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The permitted queries of the history. A long read of other users' events is authorised once.
+// The permitted queries of the history. A long read of other users' events is authorized once.
 #include "dbus/history.hpp"
 #include "tests/dbus/context_fixture.hpp"
 #include "tests/fuzz/plain_message.hpp"

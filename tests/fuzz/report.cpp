@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The report argument of Execute, from any user, before authorisation. A report is refused, or
+// The report argument of Execute, from any user, before authorization. A report is refused, or
 // compared with the current state. It cannot name anything that does not exist.
 #include "core/rules/report.hpp"
 

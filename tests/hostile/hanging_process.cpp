@@ -148,7 +148,7 @@ class Server {
         send(&header, sizeof header);
     }
     void send(const void* data, std::size_t size) const {
-        if (::write(device_, data, size) < 0 && errno != ENOENT) // of a cancelled request
+        if (::write(device_, data, size) < 0 && errno != ENOENT) // of a canceled request
             ::_exit(1);
     }
     void reportReached() const {

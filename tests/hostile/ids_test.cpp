@@ -76,7 +76,7 @@ TEST_F(Ids, ThatAreNoneAreRefusedByEveryMethodThatTakesOne) {
         expectRefused(asAlice->manager("ListEvents", "tta{sv}", std::uint64_t{0}, std::uint64_t{1},
                                        1, "kinds", "as", 1, text),
                       "ListEvents kinds");
-        if (!bad.empty()) // an empty id names every environment, and needs authorisation
+        if (!bad.empty()) // an empty id names every environment, and needs authorization
             expectRefused(asRoot->call(devicePath(0), deviceInterface, "Detach", "s", text),
                           "Device.Detach");
         for (const char* key : {"uuid", "model"})

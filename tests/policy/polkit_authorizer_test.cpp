@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Without a bus, and so without polkit, the answer is no. A cancelled question gets no answer.
+// Without a bus, and so without polkit, the answer is no. A canceled question gets no answer.
 // Tests on a bus check the answers of polkit (tests/bus).
 #include "policy/polkit_authorizer.hpp"
 

@@ -34,7 +34,7 @@ class Meeting {
     std::size_t here_ = 0;
 };
 
-// Stands for ssh, which ends when it is cancelled.
+// Stands for ssh, which ends when it is canceled.
 bool isCancelledInTime(const SshBounds& bounds) {
     const auto end = std::chrono::steady_clock::now() + aLongTime;
     while (!bounds.cancellation->isCancelled()) {

@@ -147,10 +147,10 @@ TEST(AskHosts, EndsAsAllHostsDidWhereNoneAnswers) {
     EXPECT_EQ(status(Trouble::Unreachable), ExitStatus::NoService);
     EXPECT_EQ(status(Trouble::TimedOut), ExitStatus::NoService);
     EXPECT_EQ(status(Trouble::NoService), ExitStatus::NoService);
-    EXPECT_EQ(status(Trouble::NotAuthorised), ExitStatus::NotAuthorised);
+    EXPECT_EQ(status(Trouble::NotAuthorized), ExitStatus::NotAuthorized);
     EXPECT_EQ(status(Trouble::Failed), ExitStatus::Failed);
     EXPECT_EQ(noHostAnswered({HostFailure(Trouble::Unreachable, "what"),
-                              HostFailure(Trouble::NotAuthorised, "what")})
+                              HostFailure(Trouble::NotAuthorized, "what")})
                   .status(),
               ExitStatus::Failed);
 }

@@ -107,7 +107,7 @@ void askSlurmTo(const std::string& what, std::vector<std::string> words) {
     } catch (const Failure& failure) {
         const std::string why = failure.what();
         if (why.find("denied") != std::string::npos)
-            throw Failure(ExitStatus::NotAuthorised,
+            throw Failure(ExitStatus::NotAuthorized,
                           fmt::format("Slurm refuses to {}: {}", what, why),
                           "Only the job's user and Slurm's operators may do that.");
         throw;

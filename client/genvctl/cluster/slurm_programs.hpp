@@ -32,7 +32,7 @@ class SlurmQuestion {
         child_; ///< the way in which genvctl runs programs that it reads
 };
 
-/// Runs a program that changes something. Throws Failure, with NotAuthorised if Slurm refuses
+/// Runs a program that changes something. Throws Failure, with NotAuthorized if Slurm refuses
 /// permission.
 void askSlurmTo(const std::string& what, std::vector<std::string> words);
 

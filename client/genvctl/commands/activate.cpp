@@ -78,7 +78,7 @@ Configuration projectConfiguration() {
 
 std::string join(Context& context, const std::string& id, std::uint32_t pid) {
     const ActivateOptions options = ActivateOptions().setId(id).setPid(pid);
-    return context.authorised([&](Client& client) { return client.activate(options); });
+    return context.authorized([&](Client& client) { return client.activate(options); });
 }
 
 std::string startWithout(Context& context, ActivateOptions options, std::uint32_t gpus,
@@ -236,7 +236,7 @@ void activate(Context& context, const ActivateArguments& arguments) {
 
 void leave(Context& context, const std::string& id, std::uint32_t pid) {
     try {
-        context.authorised([&](Client& client) { client.removeProcess(id, pid); });
+        context.authorized([&](Client& client) { client.removeProcess(id, pid); });
     } catch (const Error& error) {
         if (error.name() == names::noSuchProcess)
             throw Failure(ExitStatus::Failed,
@@ -282,7 +282,7 @@ void deactivate(Context& context, const DeactivateArguments& arguments) {
         return;
     }
     core::requireIdentifier(*arguments.id, "id");
-    context.authorised([&](Client& client) { client.deactivate(*arguments.id); });
+    context.authorized([&](Client& client) { client.deactivate(*arguments.id); });
     settle(context, *arguments.id, arguments.kill);
 }
 

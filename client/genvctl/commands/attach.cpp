@@ -101,7 +101,7 @@ void reportNothingNew(Context& context, const std::string& id,
     if (lifetime) {
         ConfigurationChange change;
         change.setLifetime(readLifetime("--lifetime", *lifetime));
-        context.authorised([&](Client& client) { client.configure(id, change); });
+        context.authorized([&](Client& client) { client.configure(id, change); });
         environment = context.client().environment(id);
     }
     printNoteForPerson(attachedAlready(environment));
@@ -144,7 +144,7 @@ void attach(Context& context, const AttachArguments& arguments) {
 
 void detach(Context& context, const std::vector<std::uint32_t>& indices) {
     context.inEnvironment([&](const std::string& id) {
-        reportDevices(context, id, context.authorised([&](Client& client) {
+        reportDevices(context, id, context.authorized([&](Client& client) {
             return client.detach(id, indices);
         }));
     });

@@ -105,7 +105,7 @@ void config(Context& context, const ConfigArguments& arguments) {
         if (arguments.changes()) {
             const ConfigurationChange change =
                 wantedChange(arguments, context.client().isOverSubscribable(id));
-            context.authorised([&](Client& client) { client.configure(id, change); });
+            context.authorized([&](Client& client) { client.configure(id, change); });
         }
         const Configuration now = context.client().environment(id).configuration;
         ShellCode code;

@@ -136,7 +136,7 @@ void detachEverybody(Context& context) {
         if (attachments.empty())
             continue;
         const std::uint32_t index = device.index; // clang 14 cannot capture a structured binding
-        context.authorised([&](Client& client) { client.detachDevice(index, ""); });
+        context.authorized([&](Client& client) { client.detachDevice(index, ""); });
         for (const Attachment& attachment : attachments)
             print(fmt::format("GPU {} was taken from environment {} of {}\n", index,
                               shown(attachment.environment), shown(users[attachment.environment])));
@@ -200,7 +200,7 @@ void addAdministrativeAttach(CLI::App& devices, Context& context) {
                                               .setOverSubscribe(arguments->overSubscribe);
             const std::uint32_t owner = context.client().environment(arguments->id).uid;
             context.client().listenForNotices(owner);
-            const auto attached = context.authorised(
+            const auto attached = context.authorized(
                 [&](Client& client) { return client.attach(arguments->id, request); });
             if (!arguments->quiet)
                 printIndices(context, attached);
@@ -223,7 +223,7 @@ void addAdministrativeDetach(CLI::App& devices, Context& context) {
     command->callback([&context, id, indices, quiet] {
         context.command = [&context, id, indices, quiet] {
             try {
-                const auto remaining = context.authorised(
+                const auto remaining = context.authorized(
                     [&](Client& client) { return client.detach(*id, *indices); });
                 if (!*quiet)
                     printIndices(context, remaining);

@@ -71,10 +71,10 @@ void enforce(Context& context, const Arguments& arguments) {
     const std::chrono::seconds interval = readTimeOrSeconds("--interval", arguments.interval);
     if (interval.count() == 0) {
         printActions(context,
-                     context.authorised([&](Client& client) { return client.enforce(options); }));
+                     context.authorized([&](Client& client) { return client.enforce(options); }));
         return;
     }
-    auto actions = std::optional(context.authorised(
+    auto actions = std::optional(context.authorized(
         [&](Client& client) { return client.enforceRepeatedly(options, interval); }));
     const StopSignals stop;
     for (; actions; actions = context.client().nextEnforcement(stop.descriptor()))

@@ -111,7 +111,7 @@ std::vector<Environment> queried(Context& context, const std::optional<std::stri
 
 void deactivateEverybody(Context& context) {
     for (const EnvironmentEntry& entry : context.client().environments()) {
-        context.authorised([&](Client& client) { client.deactivate(entry.id); });
+        context.authorized([&](Client& client) { client.deactivate(entry.id); });
         print(fmt::format("Environment {} of {} was ended\n", shown(entry.id), shown(entry.user)));
     }
 }
@@ -182,7 +182,7 @@ void addAdministrativeActivate(CLI::App& envs, Context& context) {
                                                 .setUid(arguments->uid)
                                                 .setPid(arguments->pid)
                                                 .setKernel(arguments->kernel);
-            context.authorised([&](Client& client) { client.activate(options); });
+            context.authorized([&](Client& client) { client.activate(options); });
         };
     });
 }
@@ -194,7 +194,7 @@ void addAdministrativeDeactivate(CLI::App& envs, Context& context) {
     command->callback([&context, pid] {
         context.command = [&context, pid] {
             const std::string id = context.client().environmentOfProcess(*pid);
-            context.authorised([&](Client& client) { client.removeProcess(id, *pid); });
+            context.authorized([&](Client& client) { client.removeProcess(id, *pid); });
             warnOfLingering(context.client(), id);
         };
     });
@@ -248,7 +248,7 @@ void configure(Context& context, const EnvsConfigArguments& arguments) {
         if (wanted.gpuMemoryBytes)
             change.setGpuMemoryBytes(wanted.gpuMemoryBytes);
     }
-    context.authorised([&](Client& client) { client.configure(arguments.id, change); });
+    context.authorized([&](Client& client) { client.configure(arguments.id, change); });
 }
 
 void addConfigure(CLI::App& envs, Context& context) {

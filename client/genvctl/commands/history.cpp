@@ -73,7 +73,7 @@ std::deque<DetailedEvent> wantedEvents(Context& context, const HistoryArguments&
         query.setDeviceUuid(deviceUuid(context.client(), arguments.device));
     query.setKinds(arguments.kinds);
     std::deque<DetailedEvent> events;
-    context.authorised([&](Client& client) {
+    context.authorized([&](Client& client) {
         events.clear();
         client.historyWithDetails(
             query, [&](const HistoryEvent& event, const HistoryDetails& details) {

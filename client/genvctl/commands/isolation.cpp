@@ -29,14 +29,14 @@ void showIsolation(Context& context) {
 }
 
 void suspendIsolation(Context& context) {
-    context.authorised([](Client& client) { client.suspendIsolation(true); });
+    context.authorized([](Client& client) { client.suspendIsolation(true); });
     const IsolationState state = context.client().isolation();
     if (!context.printJson(isolationJson(state)))
         print(isolationSentence(state) + '\n');
 }
 
 void resumeIsolation(Context& context) {
-    context.authorised([](Client& client) { client.suspendIsolation(false); });
+    context.authorized([](Client& client) { client.suspendIsolation(false); });
     const IsolationState state = context.client().isolation();
     if (!context.printJson(isolationJson(state)))
         print(isolationSentence(state) + '\n');
@@ -47,7 +47,7 @@ void resumeIsolation(Context& context) {
 void showRefusals(Context& context, const ListingOptions& options, bool all) {
     const bool everybody = all || context.uid() == 0;
     const auto refused =
-        context.authorised([&](Client& client) { return client.refusedOpens(everybody); });
+        context.authorized([&](Client& client) { return client.refusedOpens(everybody); });
     const UserNames user = userNames(context);
     if (!context.printJson(refusalJson(refused, user)))
         options.print(context,

@@ -37,8 +37,8 @@ void addCheck(CLI::App& policy, Context& context) {
         ->required()
         ->type_name("");
     command->footer(fmt::format(
-        "Exits with status 0 if the file is valid, and prints what it would do to the\n"
-        "users of GPUs now. Otherwise exits with status 1 and prints the invalid lines\n"
+        "Exits with status 0 if the file is valid, and prints its effects on those\n"
+        "who use GPUs now. Otherwise exits with status 1 and prints the invalid lines\n"
         "to standard error. The command runs {}\n"
         "--check, or the program in the environment variable GENVD, and changes nothing.",
         GENV_SERVICE_PATH));

@@ -97,7 +97,7 @@ void addQueue(CLI::App& app, Context& context) {
                 return;
             }
             const std::uint64_t wanted = *arguments->ticket;
-            context.authorised([&](Client& client) { client.cancelWait(wanted); });
+            context.authorized([&](Client& client) { client.cancelWait(wanted); });
         };
     });
 }

@@ -36,7 +36,7 @@ constexpr std::chrono::hours lookBack{24};
 // Omits the attachments of nested environments, which are part of those of their parents.
 std::vector<HistoryEvent> eventsOf(Context& context, const HistoryQuery& query) {
     std::vector<HistoryEvent> events;
-    context.authorised([&](Client& client) {
+    context.authorized([&](Client& client) {
         events.clear();
         client.historyWithParents(
             query, [&](const HistoryEvent& event, const std::optional<std::string>& parent) {

@@ -22,7 +22,7 @@ void terminate(Context& context, const std::vector<std::uint32_t>& pids) {
     std::optional<ExitStatus> worst;
     for (const std::uint32_t pid : pids) {
         try {
-            context.authorised([&](Client& client) { client.terminateProcess(pid); });
+            context.authorized([&](Client& client) { client.terminateProcess(pid); });
         } catch (const ServiceUnavailable&) {
             throw;
         } catch (const Error& error) {

@@ -29,7 +29,7 @@ void snapshot(Context& context, const std::string& type) {
 void executeReport(Context& context) {
     const std::string report = reportToSend(readReport(STDIN_FILENO), mayTerminateProcesses());
     printActions(context,
-                 context.authorised([&](Client& client) { return client.execute(report); }));
+                 context.authorized([&](Client& client) { return client.execute(report); }));
 }
 
 void addSnapshot(CLI::App& usage, Context& context) {

@@ -17,7 +17,7 @@ enum class ExitStatus : int {
     Failed = 1,
     Usage = 2,
     NotInEnvironment = 3,
-    NotAuthorised = 4,
+    NotAuthorized = 4,
     NoDevice = 5,
     NoService = 6,
     QuotaExceeded = 7,

@@ -131,7 +131,7 @@ Failure Context::failureOf(const Error& error) {
     }
     if (options.noAskPassword &&
         error.name() == dbus::contract::error::interactiveAuthorizationRequired)
-        return {ExitStatus::NotAuthorised, error.what(),
+        return {ExitStatus::NotAuthorized, error.what(),
                 "Leave --no-ask-password out, or do it as root."};
     if (!session_)
         return toFailure(error);

@@ -44,7 +44,7 @@ class Context {
   public:
     GlobalOptions options;
     std::optional<ShellLink> shell;
-    /// Waiting in the queue is cancelled when the other end of this descriptor is closed. -1 means
+    /// Waiting in the queue is canceled when the other end of this descriptor is closed. -1 means
     /// that there is none.
     int waitsWhileOpen = -1;
     /// The function to run, set by the subcommand that was named.
@@ -66,7 +66,7 @@ class Context {
     /// Runs a call that may need an administrator. The first attempt asks for no password, which is
     /// fast and needs no agent. Only if this is not sufficient, the call is repeated with an agent.
     template <typename Call>
-    auto authorised(Call&& call) {
+    auto authorized(Call&& call) {
         try {
             return call(client());
         } catch (const Error& error) {

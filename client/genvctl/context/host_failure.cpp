@@ -11,8 +11,8 @@ using remote::Trouble;
 
 ExitStatus statusOf(Trouble trouble) {
     switch (trouble) {
-    case Trouble::NotAuthorised:
-        return ExitStatus::NotAuthorised;
+    case Trouble::NotAuthorized:
+        return ExitStatus::NotAuthorized;
     case Trouble::Unreachable:
     case Trouble::TimedOut:
     case Trouble::NoService:

@@ -41,7 +41,7 @@ void extendEnvironment(Context& context, const std::string& id,
     requireLease(context.client().environment(id));
     ConfigurationChange change;
     change.setLifetime(lifetime);
-    context.authorised([&](Client& client) { client.configure(id, change); });
+    context.authorized([&](Client& client) { client.configure(id, change); });
     const auto expires = context.client().environment(id).expires;
     if (context.printJson({{"id", id}, {"expires", expires ? toJson(*expires) : Json(nullptr)}}))
         return;

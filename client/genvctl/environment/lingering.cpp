@@ -48,7 +48,7 @@ bool usesOneOf(const ComputeProcess& process, const std::vector<std::uint32_t>& 
 template <typename Call>
 bool isThere(Context& context, Call call) {
     return foundOrNothing([&] {
-               context.authorised(call);
+               context.authorized(call);
                return true;
            })
         .value_or(false);

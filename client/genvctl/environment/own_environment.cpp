@@ -166,7 +166,7 @@ void enterOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
 void joinEnvironment(Context& context, const std::string& id,
                      std::optional<std::uint32_t> predecessor) {
     core::requireIdentifier(id, "id");
-    context.authorised(
+    context.authorized(
         [&](Client& client) { client.addProcess(id, static_cast<std::uint32_t>(getpid())); });
     if (!predecessor)
         return;

@@ -77,7 +77,7 @@ void giveBack(Client& client, std::uint32_t pid) {
 
 std::string requestEnvironment(Context& context, const ActivateOptions& options) {
     if (!options.waits())
-        return context.authorised([&](Client& client) { return client.activate(options); });
+        return context.authorized([&](Client& client) { return client.activate(options); });
     const auto isWaiting = [&, isIt = RequestedFor(context.client(), options.pid().value_or(0))](
                                const EnvironmentEntry& entry) mutable {
         if (const auto kernel = options.kernel()) {
@@ -105,7 +105,7 @@ std::string requestEnvironment(Context& context, const ActivateOptions& options)
 std::vector<std::uint32_t> requestDevices(Context& context, const std::string& environment,
                                           const AttachOptions& options) {
     if (!options.waits())
-        return context.authorised(
+        return context.authorized(
             [&](Client& client) { return client.attach(environment, options); });
     const auto isWaiting = [&](const EnvironmentEntry& entry) { return entry.id == environment; };
     return inTurn(

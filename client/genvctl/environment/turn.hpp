@@ -52,7 +52,7 @@ class TurnDisplay {
 Failure timedOut(std::chrono::seconds timeout);
 
 /// Returns the failure of a command whose wait was ended by the service before its timeout, or was
-/// cancelled by someone.
+/// canceled by someone.
 Failure cutShort(const Error& error);
 
 /// Makes a waiting call, `call(client, waiting)`, and displays the wait. The call returns nothing
@@ -66,7 +66,7 @@ auto inTurn(Context& context, TurnText text, std::optional<std::chrono::seconds>
     const Waiting waiting =
         Waiting().setStopDescriptor(stop.descriptor()).setChanged([&] { display.update(); });
     try {
-        auto answer = context.authorised([&](Client& client) { return call(client, waiting); });
+        auto answer = context.authorized([&](Client& client) { return call(client, waiting); });
         if (answer) {
             display.grant([&] { return granted(*answer); });
             return *std::move(answer);

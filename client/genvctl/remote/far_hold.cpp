@@ -144,7 +144,7 @@ FarRefusal FarHold::ended() {
     if (message.empty())
         message = fmt::format("\"genvctl run --hold\" ended with {}", status);
     const auto meaning = static_cast<ExitStatus>(status);
-    const Trouble trouble = meaning == ExitStatus::NotAuthorised ? Trouble::NotAuthorised
+    const Trouble trouble = meaning == ExitStatus::NotAuthorized ? Trouble::NotAuthorized
                             : meaning == ExitStatus::NoService   ? Trouble::NoService
                                                                  : Trouble::Failed;
     return {HostFailure(trouble, message), meaning == ExitStatus::NoDevice};

@@ -204,7 +204,7 @@ std::vector<FleetAction> FleetCycles::run(int stopDescriptor) {
     reportUnknownProcesses(answers);
     std::vector<FleetAction> actions;
     if (cancellation.isCancelled())
-        return actions; // some hosts were cancelled before they answered
+        return actions; // some hosts were canceled before they answered
     const remote::FleetDecision decision = decide(answers.hosts, rules_);
     const auto labelOf = [&](std::size_t i) { return hosts_[answers.which[i]].label(); };
     for (const remote::FleetFinding& found : decision.findings)
@@ -225,7 +225,7 @@ std::optional<ExitStatus> FleetCycles::failed() const {
     std::optional<ExitStatus> status;
     for (const auto& [host, failure] : undone_) {
         const ExitStatus its = hostFailed(hosts_[host], failure).status();
-        if (its == ExitStatus::NotAuthorised)
+        if (its == ExitStatus::NotAuthorized)
             return its;
         status = status.value_or(its) == its ? its : ExitStatus::Failed;
     }

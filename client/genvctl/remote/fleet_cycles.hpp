@@ -36,7 +36,7 @@ class FleetCycles {
     /// fails with -e, and if no host answers in the first cycle.
     std::vector<FleetAction> run(int stopDescriptor = -1);
 
-    /// Returns the exit status if hosts did not execute their last part: NotAuthorised if one of
+    /// Returns the exit status if hosts did not execute their last part: NotAuthorized if one of
     /// them refused it.
     [[nodiscard]] std::optional<ExitStatus> failed() const;
 

@@ -49,7 +49,7 @@ std::string_view nameOf(remote::Trouble trouble) {
         return "cancelled";
     case remote::Trouble::NoService:
         return "no-service";
-    case remote::Trouble::NotAuthorised:
+    case remote::Trouble::NotAuthorized:
         return "not-authorised";
     case remote::Trouble::Failed:
         break;

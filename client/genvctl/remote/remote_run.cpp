@@ -186,7 +186,7 @@ class Asking {
         }
         Failure failure =
             noRoom(request_.waits ? "" : "\"--wait\" waits on all of them at the same time.");
-        if (status == ExitStatus::NotAuthorised || status == ExitStatus::NoService)
+        if (status == ExitStatus::NotAuthorized || status == ExitStatus::NoService)
             return {status, failure.what()};
         return failure;
     }

@@ -31,7 +31,7 @@ std::string hoursText(std::uint64_t seconds) {
 
 void printFairReport(Context& context, const ListingOptions& options) {
     std::vector<UserUse> users =
-        context.authorised([](Client& client) { return client.use(true); });
+        context.authorized([](Client& client) { return client.use(true); });
     std::ranges::sort(users, isBefore);
     Json json = Json::array();
     for (const UserUse& user : users)

@@ -8,7 +8,7 @@
 
 namespace genv::ctl {
 
-/// Prints the use of all users, for which the caller must be authorised. The user who is next in
+/// Prints the use of all users, for which the caller must be authorized. The user who is next in
 /// a fair queue comes first.
 void printFairReport(Context& context, const ListingOptions& options);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The report of "queue --why": the standing of each waiting request, and what it waits for.
+// The report of "queue --why": the standing of each waiting request, and the reason of its wait.
 #pragma once
 
 #include "client/genvctl/terminal/json.hpp"

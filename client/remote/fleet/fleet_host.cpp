@@ -156,10 +156,10 @@ std::vector<EnforcementAction> carryOut(const Host& host, Genv genv, const HostO
             Session session(host, bounds);
             return session.use([&](Client& client) { return client.execute(orders.report); });
         } catch (const HostFailure& failure) {
-            if (failure.trouble() != Trouble::NotAuthorised)
+            if (failure.trouble() != Trouble::NotAuthorized)
                 throw;
             throw HostFailure(
-                Trouble::NotAuthorised, failure.what(),
+                Trouble::NotAuthorized, failure.what(),
                 "Use \"-l root\", or allow dev.genv.manager.enforce there with a polkit rule.");
         }
     }

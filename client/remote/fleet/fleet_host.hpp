@@ -17,7 +17,7 @@ namespace genv::remote {
 FleetHost readFleetHost(const Host& host, const SshBounds& bounds);
 
 /// Executes a decision on a host. Returns the host's report of its actions and failures. Throws
-/// HostFailure, with Trouble::NotAuthorised if polkit on the host denies access.
+/// HostFailure, with Trouble::NotAuthorized if polkit on the host denies access.
 std::vector<EnforcementAction> carryOut(const Host& host, Genv genv, const HostOrders& orders,
                                         bool terminate, const SshBounds& bounds);
 

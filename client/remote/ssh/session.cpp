@@ -99,7 +99,7 @@ HostFailure Session::explain(const Error& error) {
                             host_.name)};
     if (name == names::accessDenied || name == names::interactiveAuthorizationRequired)
         return {
-            Trouble::NotAuthorised, core::printable(error.what()),
+            Trouble::NotAuthorized, core::printable(error.what()),
             fmt::format(
                 "Nobody is asked for a password there. Log in as root (root@{}; \"-l root\" for "
                 "all hosts), or let its administrator allow it with a polkit rule.",

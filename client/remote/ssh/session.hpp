@@ -23,7 +23,7 @@ enum class Trouble {
     TimedOut,    ///< its deadline expired
     Cancelled,
     NoService,     ///< reachable, but without genv, its service or a bus
-    NotAuthorised, ///< polkit on the host denied access
+    NotAuthorized, ///< polkit on the host denied access
     Failed,        ///< any other answer of the host
 };
 

@@ -34,7 +34,7 @@ class GENV_EXPORT Client {
     /// Connects to another bus, such as the bus of another machine. The function returns the
     /// address of the bus in the form of DBUS_SYSTEM_BUS_ADDRESS. It is called again for each
     /// further connection, which a call needs that waits while the client listens for events, and
-    /// after a cancelled wait. It is always called on the thread of that call.
+    /// after a canceled wait. It is always called on the thread of that call.
     explicit Client(std::function<std::string()> address);
     Client(Client&& other) noexcept;
     Client& operator=(Client&& other) noexcept;
@@ -77,10 +77,10 @@ class GENV_EXPORT Client {
     std::vector<ComputeProcess> processes();
     /// Returns the requests in the queue, in the order in force.
     std::vector<QueueEntry> queue();
-    /// Returns the same requests with what they wait for.
+    /// Returns the same requests with the reasons of their waits.
     std::vector<QueueDescription> describeQueue();
     /// Returns what the caller has used so far. `all`: of all users, for which the caller must be
-    /// authorised.
+    /// authorized.
     std::vector<UserUse> use(bool all);
     /// Returns the environment that holds the lock of each locked device.
     std::map<std::uint32_t, std::string> lockHolders();
@@ -196,17 +196,17 @@ class GENV_EXPORT Client {
     // timeout expires, the call throws Error org.freedesktop.DBus.Error.Timeout. Cancelling a wait
     // closes the connection to the bus; the next call opens another one.
 
-    /// As activate(). Returns nothing if the wait was cancelled; a new environment is removed then.
+    /// As activate(). Returns nothing if the wait was canceled; a new environment is removed then.
     std::optional<std::string> activate(const ActivateOptions& options, const Waiting& waiting);
-    /// As attach(). Returns nothing if the wait was cancelled; no device has been attached then.
+    /// As attach(). Returns nothing if the wait was canceled; no device has been attached then.
     std::optional<std::vector<std::uint32_t>>
     attach(const std::string& id, const AttachOptions& options, const Waiting& waiting);
-    /// As extend(). Returns false if the wait was cancelled; the leases may have been extended even
+    /// As extend(). Returns false if the wait was canceled; the leases may have been extended even
     /// so.
     bool extend(const std::string& id, std::chrono::seconds lifetime, const Waiting& waiting);
     /// Requests exclusive use of all devices of an environment that shares them. Requests for the
     /// lock are queued. The lock is advisory: it excludes only callers that request it. Returns
-    /// nothing if the wait was cancelled. Throws Error dev.genv.Error.NotAttached if the
+    /// nothing if the wait was canceled. Throws Error dev.genv.Error.NotAttached if the
     /// environment has no device.
     std::optional<Lock> lock(const std::string& id, const Waiting& waiting = {});
 

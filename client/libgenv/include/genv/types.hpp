@@ -125,7 +125,7 @@ struct QueueEntry {
     Time since;
 };
 
-/// A request in the queue, with what it waits for.
+/// A request in the queue, with the reason of its wait.
 struct QueueDescription {
     /// A limit of the owner that holds the request back.
     struct Hold {

@@ -9,7 +9,7 @@
 
 namespace genv {
 
-/// Sets how a waiting call is observed and cancelled. It is a value like the classes of
+/// Sets how a waiting call is observed and canceled. It is a value like the classes of
 /// options.hpp. Since 2.0.0.
 class GENV_EXPORT Waiting {
   public:
