@@ -305,6 +305,7 @@ std::optional<core::BootTime::duration> Intake::untilNext() const {
 void Intake::serveNext() {
     if (untilNext() != core::BootTime::duration::zero())
         return;
+    processes_.noticeExits();
     const auto user = next();
     if (user == users_.end())
         return;

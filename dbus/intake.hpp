@@ -56,7 +56,8 @@ class Intake {
     /// if no call is waiting, and while the bus does not read the service's messages: the
     /// connection reports when it does again.
     [[nodiscard]] std::optional<core::BootTime::duration> untilNext() const;
-    /// Starts the next call, if one may start: the connection processes it next.
+    /// Starts the next call, if one may start: the connection processes it next. Exits of processes
+    /// until now are noticed before.
     void serveNext();
     /// Returns whether the connection has not yet processed the call that was started last.
     [[nodiscard]] bool isServing() const { return served_.has_value(); }

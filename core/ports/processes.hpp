@@ -130,6 +130,9 @@ class Processes {
 
     /// Sets the listener for the exit of pinned processes. It is called from the loop.
     virtual void onExit(std::function<void(const ProcessIdentity&)> listener) = 0;
+    /// Calls the listener for the exits until now. Somebody who knows of an exit may have called
+    /// since the loop last looked.
+    virtual void noticeExits() = 0;
 };
 
 } // namespace genv::core

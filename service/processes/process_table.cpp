@@ -290,7 +290,7 @@ int ProcessTable::descriptor() const {
     return pins_.descriptor();
 }
 
-void ProcessTable::dispatch() {
+void ProcessTable::noticeExits() {
     pins_.dispatch(listener_);
 }
 

@@ -43,10 +43,10 @@ class ProcessTable : public core::Processes {
     void loginUser(core::Pid pid, core::Uid requester, LoginAnswer answer) override;
     void usesSamePids(core::Pid pid, core::Uid requester, NumbersAnswer answer) override;
     void onExit(std::function<void(const core::ProcessIdentity&)> listener) override;
+    void noticeExits() override;
 
-    /// Returns the descriptor for the loop to watch. Call dispatch() when it is readable.
+    /// Returns the descriptor for the loop to watch. Call noticeExits() when it is readable.
     [[nodiscard]] int descriptor() const;
-    void dispatch();
 
     /// Returns whether findAgain() accepted a process without having read it.
     [[nodiscard]] bool hasUnverified();

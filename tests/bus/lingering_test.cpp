@@ -167,12 +167,14 @@ TEST_F(Lingering, IsNotJoinedUnderAnIdWhoseEnvironmentEndsJustThen) {
                     ->manager("Activate", "a{sv}", 4, "id", "s", "mine", "pid", "u", shell.pid(),
                               "gpus", "u", 2U, "name", "s", "before")
                     .ok());
-    end(shell);
     const UserProcess again(alice);
-    ASSERT_TRUE(asAlice
-                    ->manager("Activate", "a{sv}", 3, "id", "s", "mine", "pid", "u", again.pid(),
-                              "gpus", "u", 1U)
-                    .ok());
+    ASSERT_EQ(::kill(service.pid(), SIGSTOP), 0); // so that it finds the exit and the call at once
+    end(shell);
+    const auto call = asAlice->start(managerPath, managerInterface, "Activate", "a{sv}", 3, "id",
+                                     "s", "mine", "pid", "u", again.pid(), "gpus", "u", 1U);
+    asAlice->ping();
+    ASSERT_EQ(::kill(service.pid(), SIGCONT), 0);
+    ASSERT_TRUE(asAlice->finish(*call).ok()) << call->answer.text;
     EXPECT_EQ(propertyOf("mine", "Name"), "");
     EXPECT_EQ(devicesOf("mine"), "0");
 }

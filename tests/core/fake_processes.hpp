@@ -33,11 +33,21 @@ class FakeProcesses : public core::Processes {
     }
     /// Ends a process. Its PID is unused until it is added again.
     void exit(core::Pid pid) {
+        exitUnnoticed(pid);
+        noticeExits();
+    }
+    /// Ends a process, whose exit is reported by noticeExits().
+    void exitUnnoticed(core::Pid pid) {
         const auto state = processes_.at(pid);
         state->exited = true;
         processes_.erase(pid);
-        if (listener_)
-            listener_(state->facts.identity);
+        unnoticed_.push_back(state->facts.identity);
+    }
+    void noticeExits() override {
+        for (const core::ProcessIdentity& process : std::exchange(unnoticed_, {})) {
+            if (listener_)
+                listener_(process);
+        }
     }
 
     /// Pins a process at once.
@@ -147,6 +157,7 @@ class FakeProcesses : public core::Processes {
     std::map<core::Pid, std::shared_ptr<State>> processes_;
     std::vector<std::pair<core::Pid, PinAnswer>> pins_;
     std::function<void(const core::ProcessIdentity&)> listener_;
+    std::vector<core::ProcessIdentity> unnoticed_;
 };
 
 } // namespace genv::tests

@@ -115,6 +115,23 @@ class Intake : public ::testing::Test {
     dbus::Intake intake{*connection, *questions, callers, processes, clock, log};
 };
 
+// Whoever calls after an exit may count on what it freed.
+TEST_F(Intake, StartsACallOnceTheExitsBeforeItAreNoticed) {
+    processes.add(10, alice);
+    std::vector<core::Pid> exited;
+    processes.onExit([&](const core::ProcessIdentity& process) { exited.push_back(process.pid); });
+    Client client(alice);
+    introduce(client);
+    processes.exitUnnoticed(10);
+    Calls calls;
+    send(client, calls, 1);
+    take(1);
+    EXPECT_TRUE(exited.empty());
+    serveOne();
+    EXPECT_EQ(exited, std::vector<core::Pid>{10});
+    serveAll(client, calls);
+}
+
 TEST_F(Intake, FreesTheBytesOfAConnectionThatLeft) {
     Client staying(alice);
     introduce(staying);

@@ -49,7 +49,7 @@ class ProcessTable : public ::testing::TestWithParam<Ancestry> {
     void dispatch() {
         pollfd waiting{table.descriptor(), POLLIN, 0};
         ASSERT_EQ(::poll(&waiting, 1, 10'000), 1);
-        table.dispatch();
+        table.noticeExits();
     }
     // Waits for the answer, and throws its exception.
     template <typename Value, typename Ask>
