@@ -42,14 +42,20 @@ def interpreter_with(package):
 
 
 class Frameworks(GpuTest):
+    def activated_variables_of(self, pid):
+        variables = self.environment_of(pid)
+        return variables if "GENV_ENVIRONMENT_ID" in variables else None
+
     def use(self, package, program):
         python = interpreter_with(package)
         if not python:
             self.skipTest(f"no Python of this machine has {package}")
         self.start(self.alice, "genvctl", "run", "--uuid", self.uuid, "--", "sleep", "120")
         (environment,) = until(self.service.environments, "the environment begins")
-        # The machine's Python runs in the machine's own root, with the variables of alice's environment.
-        variables = {**self.environment_of(environment["pids"][0]), "HOME": "/tmp", "LD_LIBRARY_PATH": Kit.driver.folder}
+        # The machine's Python runs in the machine's own root, with the variables of alice's environment. The environment
+        # begins a moment before its command.
+        inside = until(lambda: self.activated_variables_of(environment["pids"][0]), "the command in the environment runs")
+        variables = {**inside, "HOME": "/tmp", "LD_LIBRARY_PATH": Kit.driver.folder}
         command = self.start(self.root, "chroot", f"--userspec={self.alice.uid}:{self.alice.uid}", "--groups=", HOST, python,
                              "-c", program, variables=variables)
         pid, version, count = command.await_text(r"^ready (\d+) (\S+) (\d+)$", 120).groups()

@@ -130,9 +130,13 @@ class GpuTest(unittest.TestCase):
     def await_member(self, pid, environment):
         """Waits until genvd lists a process in an environment, and returns its memory. A process that genvd has not read yet
         is listed without one."""
-        until(lambda: self.service.processes().get(pid, ("", 0))[0] == environment,
-              lambda: f"process {pid} belongs to environment {environment}; listed as {self.service.processes().get(pid)}")
-        return self.service.processes()[pid][1]
+        listed = {}
+
+        def belongs():
+            listed.update(self.service.processes())
+            return listed.get(pid, ("", 0))[0] == environment
+        until(belongs, lambda: f"process {pid} belongs to environment {environment}; last listed as {listed.get(pid)}")
+        return listed[pid][1]
 
     def need_tool(self, name):
         if name not in Kit.driver.tools:
