@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Measures a request while 64 others wait, by arrival and in fair order, with 1000 users whose use
-// is known.
+// Measures a request while others wait, and the description of the queue, by arrival and in fair
+// order, with 1000 users whose use is known.
 #include "bench/core/machine.hpp"
 #include "bench/core/no_log.hpp"
 #include "core/queue.hpp"
@@ -19,19 +19,21 @@ class NoScheduler : public core::Scheduler {
     }
 };
 
-/// Eight devices, all held, and 64 requests of 64 users that wait for one each.
+constexpr core::Uid users = 1000;
+
+/// Eight devices, all held, and requests of as many users that wait for one each.
 struct WaitingMachine {
-    WaitingMachine() : machine({8, 8}) {
-        constexpr core::Uid users = 1000;
+    explicit WaitingMachine(core::Pid waits) : machine({8, 8}) {
         core::UseRecord record{"boot", {}, {}, {}};
         for (core::Uid uid = 0; uid < users; ++uid)
             record.rows.push_back({uid + Machine::firstUser, 1000.0 + uid * 37 % users, {}});
         use.restore(record, "boot");
         const core::AttachRequest request{core::CountWanted{1}, {}, {}, false};
-        for (core::Pid i = 0; i < 64; ++i) {
+        for (core::Pid i = 0; i < waits; ++i) {
             const core::Pid pid = 500'000 + i;
             core::NewEnvironment environment{std::to_string(pid),
-                                             Machine::firstUser + i * 15,
+                                             Machine::firstUser +
+                                                 static_cast<core::Uid>(i) * 15 % users,
                                              "user",
                                              {},
                                              {{{pid, 1}, nullptr}},
@@ -59,12 +61,21 @@ struct WaitingMachine {
 };
 
 void measureRequest(benchmark::State& state, core::QueueOrder order) {
-    WaitingMachine waiting;
+    WaitingMachine waiting(64);
     waiting.rules.order = order;
     const core::AttachRequest request{core::CountWanted{1}, {}, {}, false};
     for ([[maybe_unused]] auto _ : state) {
         const core::Plan plan = waiting.queue.placeOrWait(request, core::Requester(core::Uid{1}));
         benchmark::DoNotOptimize(&plan);
+    }
+}
+
+void measureDescription(benchmark::State& state, core::QueueOrder order) {
+    WaitingMachine waiting(static_cast<core::Pid>(state.range(0)));
+    waiting.rules.order = order;
+    for ([[maybe_unused]] auto _ : state) {
+        const auto states = waiting.queue.states();
+        benchmark::DoNotOptimize(&states);
     }
 }
 
@@ -77,6 +88,13 @@ void addQueueBenchmarks() {
             name.c_str(), [order](benchmark::State& state) { measureRequest(state, order); })
             ->ArgNames({"users"})
             ->Args({1000});
+        const std::string described = "queue described, " + core::toString(order);
+        benchmark::RegisterBenchmark(
+            described.c_str(),
+            [order](benchmark::State& state) { measureDescription(state, order); })
+            ->ArgNames({"waits"})
+            ->Args({64})
+            ->Args({256});
     }
 }
 

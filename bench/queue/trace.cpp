@@ -139,6 +139,8 @@ Trace readTrace(const std::filesystem::path& file, std::uint32_t gpus) {
                        error.what());
         }
     }
+    if (trace.requests.empty())
+        core::fail(core::ErrorCode::InvalidArgs, "{} has no requests", file.native());
     for (const auto& [name, uid] : users)
         trace.names[uid] = name;
     std::ranges::stable_sort(trace.requests, {}, &TraceRequest::arrival);
