@@ -192,6 +192,7 @@ cockpit.locale({
     "Waits for": [null, "Wartet auf"],
     "You are not allowed to do this. Ask an administrator.": [null, "Das dürfen Sie nicht. Fragen Sie einen Administrator."],
     "You left the queue.": [null, "Sie haben die Warteschlange verlassen."],
+    "You would be first, about $0.": [null, "Sie wären an erster Stelle, etwa $0."],
     "You would be first.": [null, "Sie wären an erster Stelle."],
     "You would be number $0.": [null, "Sie wären an $0. Stelle."],
     "You would be second.": [null, "Sie wären an zweiter Stelle."],

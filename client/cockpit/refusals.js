@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Sentences for requests that the service refuses. The service's own messages are for a terminal and in English.
-import {gpus} from "./format.js";
+import {clock, gpus} from "./format.js";
 import {_, format, plural} from "./i18n.js";
 import {refusing} from "./limits.js";
 import {ofModel} from "./model.js";
@@ -11,8 +11,19 @@ import {ofModel} from "./model.js";
 
 const PLACES = [() => _("You would be first."), () => _("You would be second."), () => _("You would be third.")];
 
-/** @param {import("./model.js").Machine} machine */
-function position({queue, isFair}) {
+/** Returns the moment at which leases have freed enough GPUs for a request that is the first in the queue, or null.
+ * @param {Request} request @param {import("./model.js").Machine} machine */
+function startOfFirst({count, model}, {devices}) {
+    const ends = ofModel(devices, model).filter(device => device.health === "ok").map(device =>
+        device.free ? 0 : device.holders.reduce((end, holder) => Math.max(end, holder.expires ?? Infinity), device.holders.length > 0 ? 0 : Infinity));
+    const end = ends.sort((a, b) => a - b)[count - 1] ?? Infinity;
+    return end > 0 && end < Infinity ? end : null;
+}
+
+/** @param {import("./model.js").Machine} machine @param {number | null} [start] of the first in the queue, if known */
+function position({queue, isFair}, start = null) {
+    if (queue.length === 0 && start !== null)
+        return format(_("You would be first, about $0."), clock(start, Date.now()));
     // In a fair order, the place depends on the use of all who wait.
     if (isFair && queue.length > 0)
         return plural("$0 request waits.", "$0 requests wait.", queue.length);
@@ -46,7 +57,8 @@ export function refusalOf(error, request, {machine, limits}) {
     const name = String(error?.name ?? "").split(".").at(-1);
     const message = error?.message ?? String(error);
     const there = ofModel(machine.devices, request.model).length;
-    const wait = `${_("Wait in the queue?")} ${position(machine)}`;
+    const waitFor = (/** @type {number | null} */ start) => `${_("Wait in the queue?")} ${position(machine, start)}`;
+    const wait = waitFor(null);
     switch (name) {
     case "NotEnoughDevices":
     case "DeviceUnavailable":
@@ -54,7 +66,7 @@ export function refusalOf(error, request, {machine, limits}) {
             return {sentence: message, question: ""};
         if (request.count > there)
             return {sentence: format(request.model ? _("This machine has only $0 of this model.") : _("This machine has only $0."), gpus(there)), question: ""};
-        return {sentence: unavailable(request, machine), question: wait};
+        return {sentence: unavailable(request, machine), question: waitFor(startOfFirst(request, machine))};
     case "QuotaExceeded":
         return overLimit(request, refusing(message, limits), wait);
     case "AccessDenied":

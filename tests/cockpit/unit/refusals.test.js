@@ -2,10 +2,11 @@
 // The sentences for refused requests.
 import assert from "node:assert/strict";
 import test from "node:test";
+import {clock} from "../../../client/cockpit/format.js";
 import {machineOf} from "../../../client/cockpit/model.js";
 import {refusalOf} from "../../../client/cockpit/refusals.js";
 import {Store} from "../../../client/cockpit/store.js";
-import {device} from "./support.js";
+import {device, environment} from "./support.js";
 
 const HELD = {Attachments: [["a", 0, 1]]};
 const COMMAND = "No available devices; GPU 0 is held by bob (environment 7) since 26/11/2026 11:30:37";
@@ -40,6 +41,24 @@ test("the place is the one behind all who wait, and none is promised in a fair o
     const places = [0, 1, 2, 3, 10].map(waiting => refused("DeviceUnavailable", {}, state([device(0, HELD)], {waiting})).split("? ")[1]);
     assert.deepEqual(places, ["You would be first.", "You would be second.", "You would be third.", "You would be number 4.", "You would be number 11."]);
     assert.match(refused("DeviceUnavailable", {}, state([device(0, HELD)], {waiting: 2, order: "fair"})), /\? 2 requests wait\.$/);
+});
+
+test("the first in the queue hears when leases end", () => {
+    const end = Date.now() + 90 * 60 * 1000;
+    const said = (devices, ends, request = {}) => {
+        const holders = ends.map((moment, index) => environment(`e${index}`, 1001, "bob", {Attached: [[index, moment * 1000]]}));
+        const held = ends.map((_end, index) => device(index, {Attachments: [[`e${index}`, 0, 1]]}));
+        return refused("DeviceUnavailable", request, state([...held, ...devices, ...holders])).split("? ")[1];
+    };
+    const at = moment => `You would be first, about ${clock(moment, Date.now())}.`;
+    assert.equal(said([], [end, 0]), at(end), "a holder without a lease may leave later");
+    assert.equal(said([], [end + 60_000, end]), at(end));
+    assert.equal(said([device(2)], [end + 60_000, end], {count: 2}), at(end), "one of them is free already");
+    assert.equal(said([], [end + 60_000, end], {count: 2}), at(end + 60_000));
+    assert.equal(said([], [end, 0], {count: 2}), "You would be first.");
+    assert.equal(said([device(1, {Health: "failed"})], [0]), "You would be first.");
+    assert.equal(refused("DeviceUnavailable", {}, state([device(0, {Attachments: [["e0", 0, 1]]}),
+        environment("e0", 1001, "bob", {Attached: [[0, end * 1000]]})], {waiting: 1})).split("? ")[1], "You would be second.");
 });
 
 test("waiting is not offered for more than the machine has", () => {
