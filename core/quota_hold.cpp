@@ -4,6 +4,7 @@
 #include "core/admission.hpp"
 #include "core/limit_definitions.hpp"
 #include "core/placement.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -95,7 +96,7 @@ std::string inSecondPerson(std::string_view text) {
 
 std::string amountOf(const LimitDefinition& limit, std::uint64_t amount, bool withNoun) {
     if (limit.unit() == LimitUnit::Memory)
-        return formatBytes({amount});
+        return nameMemory({amount});
     if (!withNoun)
         return std::to_string(amount);
     return fmt::format("{} {}{}", amount, limit.over.thing, amount == 1 ? "" : "s");

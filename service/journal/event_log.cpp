@@ -35,7 +35,7 @@ std::string describe(const core::DeviceFacts& device) {
 
 std::string describe(const core::Attachment& attachment) {
     return fmt::format("{}{}{}", describe(attachment.device),
-                       attachment.share ? ", " + core::formatBytes(*attachment.share) : "",
+                       attachment.share ? ", " + core::nameMemory(*attachment.share) : "",
                        attachment.overSubscribed ? ", over-subscribed" : "");
 }
 

@@ -26,7 +26,7 @@ TEST(Limits, AreShownInOneOrderAndInTheirUnits) {
               "MaxEnvironmentsPerUser  unlimited       3\n"
               "MaxProcessesPerUser     0               0\n"
               "MaxGpuMemoryPerUser     unlimited       0\n"
-              "MaxGpuMemoryPerDevice   16g             15258mi (over the limit)\n"
+              "MaxGpuMemoryPerDevice   16 GB           14.9 GiB (over the limit)\n"
               "MaxLifetime             2h              0s\n"
               "IdleTimeout             30min           1min 1s\n");
 }
@@ -53,8 +53,8 @@ TEST(Limits, OfAllUsersHaveARowEach) {
     const std::vector<UserLimits> users{{"alice", 1001, someLimits()},
                                         {"bob", 1002, {{"MaxDevicesPerUser", {2, 2}}}}};
     EXPECT_EQ(allLimitsTable(users, 80).text(true),
-              "USER            DEVICES ENVS PROCS MEMORY PER GPU     LIFETIME IDLE\n"
-              "alice(1001)     1/2     3/-  0/0   0/-    15258mi/16g 0s/2h    1min 1s/30min\n"
+              "USER            DEVICES ENVS PROCS MEMORY PER GPU        LIFETIME IDLE\n"
+              "alice(1001)     1/2     3/-  0/0   0/-    14.9 GiB/16 GB 0s/2h    1min 1s/30min\n"
               "bob(1002)       2/2\n");
     EXPECT_EQ(allLimitsNumbers(users).csv(true),
               "USER,UID,DEVICES_USED,DEVICES_ALLOWED,ENVIRONMENTS_USED,ENVIRONMENTS_ALLOWED,"

@@ -282,7 +282,7 @@ TEST(QuotaHold, IsDescribedForOneselfAndForOthers) {
               "you have 3 environments and may have 3 (MaxEnvironmentsPerUser)");
     EXPECT_EQ(core::describeHold({"MaxGpuMemoryPerUser", gigabytes(40).count, gigabytes(48).count},
                                  "alice"),
-              "alice reserves 40g of GPU memory and may have 48g (MaxGpuMemoryPerUser)");
+              "alice reserves 40 GB of GPU memory and may have 48 GB (MaxGpuMemoryPerUser)");
 }
 
 } // namespace

@@ -109,7 +109,8 @@ std::uint32_t shardsFor(const JobRequest& request, const Partition& partition,
     if (count > partition.shardsPerGpu)
         throw Failure(ExitStatus::NoDevice,
                       fmt::format("--gpu-memory: no GPU of the partition {} has more than {}",
-                                  partition.name, amount(partition.shardsPerGpu * size)),
+                                  partition.name,
+                                  core::nameMemory({partition.shardsPerGpu * size})),
                       wholeHint);
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(count, 1));
 }

@@ -11,6 +11,7 @@
 #include "client/genvctl/shell/execution.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
+#include "core/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -93,8 +94,9 @@ std::string displayName(const InstallArguments& arguments, const Kernelspec& bas
                                 ? base.document.value("display_name", name)
                                 : name;
     const std::uint32_t gpus = wanted.gpus.value_or(1);
-    const std::string share =
-        wanted.gpuMemoryBytes ? fmt::format(", {}", amount(*wanted.gpuMemoryBytes)) : "";
+    const std::string share = wanted.gpuMemoryBytes
+                                  ? fmt::format(", {}", core::nameMemory({*wanted.gpuMemoryBytes}))
+                                  : "";
     return fmt::format("{} ({} GPU{}{})", own, gpus, gpus == 1 ? "" : "s", share);
 }
 

@@ -2,9 +2,9 @@
 #include "client/genvctl/reports/limits.hpp"
 
 #include "client/genvctl/terminal/text.hpp"
-#include "core/bytes.hpp"
 #include "core/duration.hpp"
 #include "core/limit_definitions.hpp"
+#include "core/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -46,14 +46,6 @@ std::vector<LimitRow> rows(LimitsByName limits) {
     return rows;
 }
 
-// Prints the exact amount if it is short, as limits usually are. A sum of shares is seldom a round
-// number.
-std::string memoryText(std::uint64_t bytes) {
-    constexpr std::size_t maxExactLength = 9;
-    std::string exact = core::formatBytes({bytes});
-    return exact.size() <= maxExactLength ? exact : core::formatMebibytes({bytes});
-}
-
 std::string timeText(std::uint64_t seconds) {
     using std::chrono::milliseconds;
     // Times of the service are far below this maximum. A larger number must not overflow.
@@ -67,7 +59,7 @@ std::string timeText(std::uint64_t seconds) {
 std::string text(std::uint64_t number, LimitUnit unit) {
     switch (unit) {
     case LimitUnit::Memory:
-        return memoryText(number);
+        return number == 0 ? "0" : core::nameMemory({number});
     case LimitUnit::Time:
         return timeText(number);
     case LimitUnit::Count:
