@@ -294,10 +294,13 @@ class Reboot(MachineTest):
         machine, since = scenario.machine, self.since_now()
         holder = self.hold("alice", "--gpus 2 --name before")
         [eid] = self.held()
+        await_that("use to record", lambda: self.used_by("alice") > 0.1)
+        used = self.used_by("alice")
         machine.reboot()
         holder.process.kill()
         self.assertEqual(machine.run(["ls", "/run/genv/environments"]).out, "")
         self.assertEqual((self.json("envs"), self.held(), self.queue()), ([], [], []))
+        self.assertGreater(self.used_by("alice"), used * 0.99)
         shell = self.shell("bob")
         self.assertEqual(self.ok(shell.run("genvctl run --gpus 2 -- printenv CUDA_VISIBLE_DEVICES")), "0,1\n")
         told = [(event["environment"], event["user"]) for event in self.lines("history", since, "--kind", "attached")]

@@ -258,6 +258,28 @@ class Sandbox(SandboxTest):
         holder.finish()
 
 
+    def test_a_full_disk_below_its_state_stops_nobody(self):
+        def complaints():
+            return [record["MESSAGE"] for record in self.machine.journal("--unit=genvd", "--priority=err")
+                    if "use.json" in record["MESSAGE"]]
+        self.configure("[Queue]\nOrder=fair\n")
+        self.machine.must(["mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "none", "/var/lib/genv"])
+        self.addCleanup(self.machine.must, ["systemctl", "restart", "genvd"])  # which sees what is below again
+        self.addCleanup(self.machine.must, ["umount", "/var/lib/genv"])
+        self.assertNotEqual(self.machine.run(["sh", "-c", "cat /dev/zero >/var/lib/genv/full"]).status, 0)
+        self.machine.must(["systemctl", "restart", "genvd"])  # the new one sees it
+        self.hold("alice").finish()
+        before = len(complaints())
+        self.machine.must(["systemctl", "restart", "genvd"])
+        await_that("the complaint", lambda: complaints()[before:] == [
+            "cannot write /var/lib/genv/use.json: No space left on device; trying again every minute"])
+        self.assertEqual(self.machine.must(["ls", "-A", "/var/lib/genv"]), "full\n")
+        self.hold("alice").finish()
+        self.machine.must(["rm", "/var/lib/genv/full"])
+        self.machine.must(["systemctl", "restart", "genvd"])
+        self.assertEqual(self.machine.must(["ls", "-A", "/var/lib/genv"]), "use.json\n")
+
+
 # As NVIDIA's program does: makes the nodes of these minors, and gives them a mode and a group.
 MODPROBE = r'''#!/bin/sh
 set -eu

@@ -120,6 +120,10 @@ class MachineTest(unittest.TestCase):
         """Returns the environments that hold any device."""
         return sorted({eid for eids in self.holders().values() for eid in eids})
 
+    def used_by(self, user):
+        """Returns how many GPU seconds a user has used, decayed."""
+        return sum(row["gpu_seconds"] for row in self.json("report", "--fair") if row["user"] == user)
+
     def queue(self):
         return [entry["user"] for entry in self.json("queue")]
 
