@@ -83,7 +83,7 @@ TEST_P(FairRestart, KeepsTheOrderAfterAKill) {
     for (int i = 0; i < 16; ++i)
         begin(std::to_string(next++));
     scheduler.turn();
-    for (int step = 0; step < 150; ++step) {
+    for (int step = 0; step < 80; ++step) {
         std::vector<std::string> ids;
         for (const auto& [sequence, environment] : ledger.environments())
             ids.push_back(environment.id);
@@ -112,7 +112,7 @@ TEST_P(FairRestart, LosesNoUseByAKillWithinAChange) {
     haveGpus(devices);
     weights = {{alice, 100}, {alice + 1, 1000}, {alice + 2, 30}, {alice + 3, 300}};
     unsigned next = 100;
-    for (int step = 0; step < 100; ++step) {
+    for (int step = 0; step < 60; ++step) {
         while (ledger.environments().size() < 12)
             begin(std::to_string(next++));
         scheduler.turn();

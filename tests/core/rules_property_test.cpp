@@ -215,7 +215,7 @@ class World : public RulesTest {
 TEST(RulesProperty, FindWhatIsSoDoNoMoreThanNeededAndLeaveNothingToFind) {
     std::map<core::Rule, int> found;
     std::size_t untouched = 0;
-    for (std::uint32_t seed = 1; seed <= 2000; ++seed) {
+    for (std::uint32_t seed = 1; seed <= 800; ++seed) {
         SCOPED_TRACE(seed);
         World world(seed);
         const std::vector<core::Finding> all = world.evaluateNow();
@@ -236,8 +236,8 @@ TEST(RulesProperty, FindWhatIsSoDoNoMoreThanNeededAndLeaveNothingToFind) {
           core::Rule::MaxEnvironmentsPerUser, core::Rule::MaxDevicesPerUser,
           core::Rule::IdleTimeout, core::Rule::EnvMemory, core::Rule::MaxProcessesPerUser,
           core::Rule::MaxGpuMemoryPerDevice, core::Rule::MaxGpuMemoryPerUser})
-        EXPECT_GE(found[rule], 100) << core::nameOf(rule) << " was hardly tried";
-    EXPECT_GE(untouched, 2000U) << "hardly anything was innocent";
+        EXPECT_GE(found[rule], 40) << core::nameOf(rule) << " was hardly tried";
+    EXPECT_GE(untouched, 800U) << "hardly anything was innocent";
 }
 
 } // namespace

@@ -83,12 +83,21 @@ testQuick() {
     summarize '' build/asan
 }
 
+# clientsOf PRESET: prints a regular expression for the tests of clients that this preset has.
+clientsOf() {
+    local names
+    names=$(ctest --test-dir "build/$1" --show-only -L '^bus$' |
+        sed -En 's/^ *Test +#[0-9]+: ((client|history|monitor|notify|remote|shims|top)\..*)/\1/p')
+    printf '^(%s)$\n' "${names//$'\n'/|}"
+}
+
 # testAll [full] [CTEST-ARGUMENT]...: with the sanitizers, runs all tests. With the release build,
-# runs the tests on a bus and of packages and machines. With ThreadSanitizer, runs only tests
-# without an uninstrumented event loop (CMakePresets.json). Each build runs during the tests of the
-# previous one.
+# runs the tests on a bus and of packages and machines, without those of clients that the sanitizers
+# have run, unless there is an argument. With ThreadSanitizer, runs only tests without an
+# uninstrumented event loop (CMakePresets.json). Each build runs during the tests of the previous
+# one.
 testAll() {
-    local full=$1 fuzzed=0 threads=()
+    local full=$1 fuzzed=0 threads=() without=()
     shift
     ensure build test package
     checkArguments "$@"
@@ -104,7 +113,8 @@ testAll() {
     runTests asan "$@"
     joinBuild
     buildAside tsan --target tsan_tests "${threads[@]}"
-    runTests release -L '^(bus|gpu|package|machine)$' "$@"
+    (($#)) || [[ $full ]] || without=(-E "$(clientsOf asan)")
+    runTests release -L '^(bus|gpu|package|machine)$' "${without[@]}" "$@"
     joinBuild
     runTests tsan -L "^tsan${full:+(-full)?}\$" "$@"
     [[ ${GENV_TEST_FULL-} != 1 ]] || fuzz || fuzzed=$?
