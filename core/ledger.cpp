@@ -29,10 +29,9 @@ void unlockDetached(Environment& environment) {
 bool holdsLess(const Environment& next, const Environment& before) {
     return std::any_of(before.attachments.begin(), before.attachments.end(),
                        [&](const Attachment& attachment) {
-                           const Attachment* kept =
-                               next.sequence == before.sequence
-                                   ? next.attachmentTo(attachment.device.uuid)
-                                   : nullptr;
+                           const Attachment* kept = next.sequence == before.sequence
+                                                        ? next.attachmentTo(attachment.device.uuid)
+                                                        : nullptr;
                            return kept == nullptr || !next.isAlive();
                        });
 }

@@ -92,8 +92,8 @@ void UserUse::countLost(const Environment& former, const std::vector<Attachment>
     for (const Attachment& attachment : lost) {
         if (attachment.began == BootTime{})
             continue;
-        const double gpus = std::min(fractionOf(attachment),
-                                     1 - heldBy(former.uid, attachment.device.uuid));
+        const double gpus =
+            std::min(fractionOf(attachment), 1 - heldBy(former.uid, attachment.device.uuid));
         const BootTime until = attachment.lease ? std::min(attachment.lease->until, now) : now;
         const BootTime since = std::max(attachment.began, account.countedUntil);
         const double used = useAfter(0, gpus, until - since, halfLife_);

@@ -23,7 +23,8 @@ Machine::Machine(GlibLoop& loop, core::Log& log, std::unique_ptr<core::Gpus> gpu
 
 void Machine::watchProcesses(std::function<void(const core::ProcessIdentity&)> exited) {
     processes.onExit(std::move(exited));
-    processExits_ = GlibLoop::onReadable(processes.descriptor(), [this] { processes.noticeExits(); });
+    processExits_ =
+        GlibLoop::onReadable(processes.descriptor(), [this] { processes.noticeExits(); });
     verifyProcesses();
 }
 

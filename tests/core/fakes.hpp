@@ -43,9 +43,9 @@ class FakeStore : public core::Store {
   public:
     std::map<std::string, std::string> documents; ///< by name
     std::vector<std::string> aside;
-    int writesUntilFailure = -1; ///< -1: never; 0: the next write and all later ones fail
-    int failures = 0;            ///< the number of failed writes
-    int maxFailures = 1 << 30;   ///< writes succeed again after this number of failures
+    int writesUntilFailure = -1;           ///< -1: never; 0: the next write and all later ones fail
+    int failures = 0;                      ///< the number of failed writes
+    int maxFailures = 1 << 30;             ///< writes succeed again after this number of failures
     std::function<void()> changed = [] {}; ///< called after each change of `documents`
 
     [[nodiscard]] std::string nameOf(const core::EnvironmentId& id) const override { return id; }
