@@ -122,7 +122,7 @@ TEST(ClusterRequest, WhatThePartitionCannotGiveIsRefused) {
                        "--gpu-memory: Slurm gives a job shards of one GPU, not of several"}));
     EXPECT_EQ(refusal(with(small, [](auto& r) { r.memoryBytes = 17 * gibibyte; })),
               (Refusal{ExitStatus::NoDevice,
-                       "--gpu-memory: no GPU of the partition gpus has more than 16gi"}));
+                       "--gpu-memory: no GPU of the partition gpus has more than 16 GiB"}));
     EXPECT_EQ(refusal(with(small, [](auto& r) { r.model = "a100"; })),
               (Refusal{ExitStatus::Usage,
                        "--gpu-memory: Slurm gives no shards by the type of their GPU"}));
