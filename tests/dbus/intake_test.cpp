@@ -115,7 +115,7 @@ class Intake : public ::testing::Test {
     dbus::Intake intake{*connection, *questions, callers, processes, clock, log};
 };
 
-// Whoever calls after an exit may count on what it freed.
+// A caller that knows of an exit may rely on the GPUs that it freed.
 TEST_F(Intake, StartsACallOnceTheExitsBeforeItAreNoticed) {
     processes.add(10, alice);
     std::vector<core::Pid> exited;

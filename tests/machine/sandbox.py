@@ -264,7 +264,7 @@ class Sandbox(SandboxTest):
                     if "use.json" in record["MESSAGE"]]
         self.configure("[Queue]\nOrder=fair\n")
         self.machine.must(["mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "none", "/var/lib/genv"])
-        self.addCleanup(self.machine.must, ["systemctl", "restart", "genvd"])  # which sees what is below again
+        self.addCleanup(self.machine.must, ["systemctl", "restart", "genvd"])  # it sees the folder below the mount again
         self.addCleanup(self.machine.must, ["umount", "/var/lib/genv"])
         self.assertNotEqual(self.machine.run(["sh", "-c", "cat /dev/zero >/var/lib/genv/full"]).status, 0)
         self.machine.must(["systemctl", "restart", "genvd"])  # the new one sees it

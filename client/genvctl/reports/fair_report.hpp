@@ -8,8 +8,8 @@
 
 namespace genv::ctl {
 
-/// Prints the use of all users, for which the caller must be authorized. The user who is next in
-/// a fair queue comes first.
+/// Prints the use of all users, which only an authorized caller may read. The user who is next in a
+/// fair queue comes first.
 void printFairReport(Context& context, const ListingOptions& options);
 
 } // namespace genv::ctl
