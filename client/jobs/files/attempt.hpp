@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What genv-jobs and genv-job tell each other about an attempt, through files beside the database.
+// They last over crashes and reboots, and each step is one rename:
+//
+//   JOB.TASK.ATTEMPT.ready     what to run; written by genv-jobs before it starts the unit
+//   JOB.TASK.ATTEMPT.started   the same file: genv-job renamed it, which is the start mark
+//   JOB.TASK.ATTEMPT.ended     how the command ended; written by genv-job
+//
+// Only one of claim() and revoke() succeeds, whatever happens to their processes. So an attempt
+// that was revoked never runs, and one that was claimed is never started anew.
+#pragma once
+
+#include "client/jobs/model/job.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::jobs {
+
+/// What genv-job needs in order to run an attempt. Texts may hold any byte but 0.
+struct AttemptOrder {
+    std::vector<std::string> command; ///< with "{}" replaced
+    std::string folder;
+    std::vector<std::string> environment; ///< NAME=VALUE; of the submission
+    std::uint32_t umask = 022;
+    std::string value; ///< GENV_ARRAY_TASK; empty and isArray false: not set
+    bool isArray = false;
+    std::string environmentId; ///< of genv, to be joined
+    std::string output;        ///< path
+    bool outputIsLog = false;  ///< a log of genv-jobs, with its size limit
+};
+
+/// "17.3.1", for files and the unit.
+[[nodiscard]] std::string textOf(const AttemptName& attempt);
+/// Reads that text. Returns nothing for anything else.
+[[nodiscard]] std::optional<AttemptName> parseAttemptName(std::string_view text);
+
+/// The files of all attempts, in one folder. Every change is on the disk when the call returns.
+/// Functions throw Error (StorageFailed), also for a file that cannot be understood.
+class AttemptFiles {
+  public:
+    explicit AttemptFiles(std::filesystem::path folder);
+
+    void write(const AttemptName& attempt, const AttemptOrder& order) const;
+    /// Makes the start mark and returns the order; nothing if it was revoked or is not there.
+    [[nodiscard]] std::optional<AttemptOrder> claim(const AttemptName& attempt) const;
+    /// Reads the order before the claim; nothing if there is none.
+    [[nodiscard]] std::optional<AttemptOrder> read(const AttemptName& attempt) const;
+    /// Removes an order that was not claimed. Returns false if it was.
+    [[nodiscard]] bool revoke(const AttemptName& attempt) const;
+    [[nodiscard]] bool isClaimed(const AttemptName& attempt) const;
+    void writeEnding(const AttemptName& attempt, const Ending& ending) const;
+    /// Returns nothing if there is none: the attempt runs, or is lost.
+    [[nodiscard]] std::optional<Ending> ending(const AttemptName& attempt) const;
+    /// Removes all files of an attempt.
+    void remove(const AttemptName& attempt) const;
+    /// The attempts that have files, in any order.
+    [[nodiscard]] std::vector<AttemptName> list() const;
+
+  private:
+    std::filesystem::path folder_;
+};
+
+} // namespace genv::jobs

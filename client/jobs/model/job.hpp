@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The words of jobs: a job has one task or, as an array, many; each run of a task is an attempt.
+// Pure values, without the bus, files or clocks. What a command is, its folder and its variables
+// do not decide when it runs; they stay in the database (Submission) until an attempt needs them.
+#pragma once
+
+#include "core/time.hpp"
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::jobs {
+
+using JobNumber = std::uint32_t; ///< from 1; never used again
+
+/// Names a task: `17.3` is the task with number 3 of job 17. The only task of a job that is no
+/// array has number 0.
+struct TaskName {
+    JobNumber job = 0;
+    std::uint32_t number = 0;
+
+    auto operator<=>(const TaskName&) const = default;
+};
+
+/// Names one run of a task, from 1. Names its files and its unit.
+struct AttemptName {
+    TaskName task;
+    std::uint32_t attempt = 0;
+
+    auto operator<=>(const AttemptName&) const = default;
+};
+
+/// Which end of a job lets another one start.
+enum class Condition : std::uint8_t {
+    Ok,   ///< every task succeeded
+    Fail, ///< a task failed or was lost
+    Any,  ///< all tasks ended, also as canceled
+};
+
+struct Dependency {
+    JobNumber job = 0;
+    Condition condition = Condition::Ok;
+};
+
+/// What decides when the tasks of a job start.
+struct Plan {
+    std::int32_t priority = 0;
+    std::optional<core::WallTime> begin;
+    std::uint32_t parallel = 0; ///< tasks that may run at once; 0 = any number
+    std::uint32_t retries = 0;  ///< further attempts of a task that fails or is lost
+    std::vector<Dependency> after;
+};
+
+/// A task of an array: its number and what "{}" stands for. A job that is no array has one, with
+/// number 0 and an empty value.
+struct TaskValue {
+    std::uint32_t number = 0;
+    std::string value;
+};
+
+/// A job as its user submits it. Texts may hold any byte but 0.
+struct Submission {
+    std::string name;
+    std::vector<std::string> command;
+    std::string folder;
+    std::vector<std::string> environment; ///< NAME=VALUE
+    std::uint32_t umask = 022;
+    std::string output;            ///< path; empty: a log beside the database
+    std::string request;           ///< options of Activate, as JSON (files/request.hpp)
+    std::uint32_t gpus = 0;        ///< how many the request asks for, to be shown
+    std::uint32_t cpus = 0;        ///< 0 = no limit
+    std::uint64_t memoryBytes = 0; ///< 0 = no limit
+    bool hold = false;
+    bool isArray = false;
+    Plan plan;
+    std::vector<TaskValue> tasks;
+};
+
+enum class TaskState : std::uint8_t {
+    Waiting,  ///< for its turn, its time, another job, a GPU, or its release
+    Starting, ///< its attempt is recorded, and its unit may start
+    Running,  ///< its start mark was seen
+    Done,     ///< exited with 0
+    Failed,   ///< exited with another status or by a signal, or could not be started
+    Lost,     ///< began, and nobody saw its end
+    Canceled,
+};
+
+[[nodiscard]] constexpr bool hasEnded(TaskState state) {
+    return state >= TaskState::Done;
+}
+
+/// What becomes of a running task once it has been ended.
+enum class Wish : std::uint8_t { None, Cancel, Requeue };
+
+/// A task as the database holds it.
+struct Task {
+    std::uint32_t number = 0;
+    TaskState state = TaskState::Waiting;
+    Wish wish = Wish::None;
+    bool held = false;
+    std::uint32_t attempts = 0;    ///< attempts that began, with a start mark
+    std::uint32_t lastAttempt = 0; ///< number of the newest attempt, also one that never began
+    std::uint32_t failures = 0;    ///< attempts that failed or were lost since the last requeue
+    int status = -1;               ///< exit status of the last attempt; -1 = none
+    int signal = 0;                ///< the signal that ended it; 0 = none
+    std::optional<core::WallTime> started; ///< of the last attempt
+    std::optional<core::WallTime> ended;
+    std::string environment;           ///< id, from the grant on
+    std::vector<std::string> devices;  ///< UUIDs, of the last attempt
+    std::chrono::seconds gpuTime{0};   ///< GPUs times seconds, of all attempts
+    std::uint64_t peakMemoryBytes = 0; ///< the most GPU memory that a sample showed; 0 = unknown
+    std::string reason; ///< why it failed or was canceled, in words; empty if the status says it
+};
+
+/// How an attempt ended.
+struct Ending {
+    int status = -1; ///< -1: not known, the attempt is lost
+    int signal = 0;
+    std::string reason; ///< for an attempt that could not run its command; else empty
+    core::WallTime at{};
+
+    [[nodiscard]] bool isLost() const { return status < 0 && signal == 0; }
+    [[nodiscard]] bool isSuccess() const { return status == 0 && signal == 0; }
+};
+
+/// What of a job the decisions need, beside its tasks.
+struct Job {
+    JobNumber number = 0;
+    std::string name;
+    bool isArray = false;
+    std::uint32_t gpus = 0;
+    Plan plan;
+    core::WallTime submitted{};
+    std::vector<Task> tasks; ///< by number
+};
+
+} // namespace genv::jobs
