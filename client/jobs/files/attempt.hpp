@@ -6,6 +6,8 @@
 //   JOB.TASK.ATTEMPT.started   the same file: genv-job renamed it, which is the start mark
 //   JOB.TASK.ATTEMPT.ended     how the command ended; written by genv-job
 //
+// JOB.TASK.ATTEMPT.written and .reserved are files that are not complete yet.
+//
 // Only one of claim() and revoke() succeeds, whatever happens to their processes. So an attempt
 // that was revoked never runs, and one that was claimed is never started anew.
 #pragma once
@@ -38,11 +40,12 @@ struct AttemptOrder {
 [[nodiscard]] std::optional<AttemptName> parseAttemptName(std::string_view text);
 
 /// The files of all attempts, in one folder. Every change is on the disk when the call returns.
-/// Functions throw Error (StorageFailed), also for a file that cannot be understood.
+/// Functions throw Error (StorageFailed), also for a file that is invalid or a symbolic link.
 class AttemptFiles {
   public:
     explicit AttemptFiles(std::filesystem::path folder);
 
+    /// Throws also for an attempt that was claimed before.
     void write(const AttemptName& attempt, const AttemptOrder& order) const;
     /// Makes the start mark and returns the order; nothing if it was revoked or is not there.
     [[nodiscard]] std::optional<AttemptOrder> claim(const AttemptName& attempt) const;
@@ -51,10 +54,13 @@ class AttemptFiles {
     /// Removes an order that was not claimed. Returns false if it was.
     [[nodiscard]] bool revoke(const AttemptName& attempt) const;
     [[nodiscard]] bool isClaimed(const AttemptName& attempt) const;
+    /// Takes the disk space that writeEnding() needs, so that a disk that is full by then does not
+    /// lose how the attempt ended. Does nothing if there is no space now.
+    void reserveEnding(const AttemptName& attempt) const noexcept;
     void writeEnding(const AttemptName& attempt, const Ending& ending) const;
     /// Returns nothing if there is none: the attempt runs, or is lost.
     [[nodiscard]] std::optional<Ending> ending(const AttemptName& attempt) const;
-    /// Removes all files of an attempt.
+    /// Removes all files of an attempt. After a crash of the machine they may be there again.
     void remove(const AttemptName& attempt) const;
     /// The attempts that have files, in any order.
     [[nodiscard]] std::vector<AttemptName> list() const;

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/jobs/files/attempt.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace genv::jobs {
+
+namespace {
+
+// Takes digits from the start of the text, in the only form in which textOf() writes a number.
+std::optional<std::uint32_t> takeNumber(std::string_view& text) {
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const auto length = static_cast<std::size_t>(end - text.data());
+    if (error != std::errc() || (length > 1 && text.front() == '0'))
+        return std::nullopt;
+    text.remove_prefix(length);
+    return number;
+}
+
+bool takeDot(std::string_view& text) {
+    const bool is = text.starts_with('.');
+    text.remove_prefix(is ? 1 : 0);
+    return is;
+}
+
+} // namespace
+
+std::string textOf(const AttemptName& attempt) {
+    return fmt::format("{}.{}.{}", attempt.task.job, attempt.task.number, attempt.attempt);
+}
+
+std::optional<AttemptName> parseAttemptName(std::string_view text) {
+    const auto job = takeNumber(text);
+    const bool first = job && takeDot(text);
+    const auto number = first ? takeNumber(text) : std::nullopt;
+    const bool second = number && takeDot(text);
+    const auto attempt = second ? takeNumber(text) : std::nullopt;
+    if (!attempt || !text.empty() || *job == 0 || *attempt == 0)
+        return std::nullopt;
+    return AttemptName{{*job, *number}, *attempt};
+}
+
+} // namespace genv::jobs
