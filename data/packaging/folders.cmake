@@ -33,6 +33,8 @@ genv_folder(GENV_SYSTEMD_SYSUSERS_DIR systemd sysusers_dir lib/sysusers.d "Where
 genv_folder(GENV_SYSTEMD_CATALOG_DIR systemd catalog_dir lib/systemd/catalog "Where journal catalogs go")
 genv_folder(GENV_DBUS_SERVICES_DIR dbus-1 system_bus_services_dir ${share}/dbus-1/system-services
   "Where services of the system bus go")
+genv_folder(GENV_DBUS_SESSION_SERVICES_DIR dbus-1 session_bus_services_dir ${share}/dbus-1/services
+  "Where services of the users' buses go")
 genv_folder(GENV_DBUS_INTERFACES_DIR dbus-1 interfaces_dir ${share}/dbus-1/interfaces "Where descriptions of interfaces go")
 set(GENV_DBUS_POLICY_DIR "${share}/dbus-1/system.d" CACHE STRING
   "Where policies of the system bus go, below the prefix or absolute")
