@@ -5,8 +5,11 @@
 // (an attempt ended) that cannot be written is kept, and written with the next change.
 #pragma once
 
+#include "client/jobs/model/dependencies.hpp"
 #include "client/jobs/model/job.hpp"
+#include "client/jobs/model/job_state.hpp"
 #include "client/jobs/model/store.hpp"
+#include "client/jobs/model/turns.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -19,18 +22,6 @@
 
 namespace genv::jobs {
 
-/// The state of a job, from its tasks.
-enum class JobState : std::uint8_t { Waiting, Held, Running, Done, Failed, Lost, Canceled };
-
-/// Counts of a job's tasks.
-struct Progress {
-    std::size_t waiting = 0, held = 0, running = 0, done = 0, failed = 0, lost = 0, canceled = 0;
-};
-[[nodiscard]] Progress progressOf(const Job& job);
-[[nodiscard]] JobState stateOf(const Job& job);
-/// The worst exit status of the tasks that have ended: 128 + N for signal N; nothing if none has.
-[[nodiscard]] std::optional<int> statusOf(const Job& job);
-
 /// Why a task that waits is not requested; the order is that in which they are checked.
 enum class Blocked : std::uint8_t { Nothing, Held, Begin, Dependency, Parallel, Turn };
 
@@ -40,8 +31,11 @@ class Book {
     static constexpr std::size_t maxRequests = 8;
     static constexpr std::size_t maxTasksPerJob = 100'000;
     static constexpr std::size_t maxTasks = 1'000'000;
+    /// A job that has ended is kept for this long, with its logs.
+    static constexpr std::chrono::days kept{30};
 
-    /// Called after each change that was made, with the jobs that it concerns.
+    /// Called after each change that was made, with the jobs that it concerns. It must not change
+    /// the book.
     using Observer =
         std::function<void(const std::set<JobNumber>& added, const std::set<JobNumber>& changed)>;
 
@@ -49,42 +43,60 @@ class Book {
     explicit Book(Store& store);
     void observe(Observer observer);
 
-    [[nodiscard]] const std::map<JobNumber, Job>& jobs() const;
+    [[nodiscard]] const std::map<JobNumber, Job>& jobs() const { return jobs_; }
     /// Throws Error (NoSuchJob).
     [[nodiscard]] const Job& job(JobNumber number) const;
     [[nodiscard]] const Task& task(TaskName name) const;
     /// Whether a task waits, starts or runs.
-    [[nodiscard]] bool isUnfinished() const;
+    [[nodiscard]] bool isUnfinished() const { return unfinished_ > 0; }
+    /// The attempts that start or run, to be compared with units and files.
+    [[nodiscard]] std::vector<AttemptName> openAttempts() const;
 
     /// Throws Error: InvalidArgs for what cannot be, NoSuchJob for a dependency on a job that
-    /// is not there, LimitsExceeded, StorageFailed.
-    JobNumber submit(const Submission& submission, core::WallTime now);
+    /// is not there, LimitsExceeded, StorageFailed. If a dependency can no longer be met, the tasks
+    /// are canceled at once.
+    JobNumber submit(Submission submission, core::WallTime now);
 
     /// The tasks that should have a request in genvd now, in order: by priority, then job, then
     /// number; at most maxRequests, beside those that start or run. Whatever has a request and is
-    /// not among them should be withdrawn; a task that has one is preferred to a later one of the
-    /// same priority.
+    /// not among them should be withdrawn; a task that has one keeps it against others of the same
+    /// priority. A clock that was set back makes the begin of a job a later one again.
     [[nodiscard]] std::vector<TaskName> wanted(const std::set<TaskName>& requested,
-                                               core::WallTime now) const;
+                                               core::WallTime now);
     /// When wanted() can change next without a call of this object: the next begin.
     [[nodiscard]] std::optional<core::WallTime> nextBegin(core::WallTime now) const;
+    /// Turn also stands for a task that is wanted, and Nothing for one that does not wait.
     [[nodiscard]] Blocked blockedBy(TaskName task, core::WallTime now) const;
 
-    // The steps of an attempt. Each throws Error (StorageFailed) where it says so.
+    // The steps of an attempt. All but begin() are facts: they never throw, and one that does not
+    // fit the state of the task, such as a second end, changes nothing.
 
-    /// Records the next attempt of a waiting task, before anything of it is started. Throws.
+    /// Records the next attempt of a waiting task, before anything of it is started. Throws Error:
+    /// NoSuchJob, InvalidArgs if the task must not start now (it was canceled, held...; give
+    /// the environment back), StorageFailed.
     AttemptName begin(TaskName task, const std::string& environment,
                       const std::vector<std::string>& devices, core::WallTime now);
     /// The start mark was seen.
     void started(AttemptName attempt, core::WallTime at);
     /// The attempt never began: no start mark was made, and none can be made any more. The task
-    /// waits again, at no cost to its retries.
-    void notStarted(AttemptName attempt);
-    /// genvd refuses the request of a task for good.
+    /// waits again, at no cost to its retries, or is canceled if that is the wish.
+    void notStarted(AttemptName attempt, core::WallTime now);
+    /// genvd refuses the request of a waiting task for good. It has failed.
     void refused(TaskName task, const std::string& reason, core::WallTime now);
     /// The attempt ended. A failure or loss makes the task wait again where its retries allow.
     void ended(AttemptName attempt, const Ending& ending);
+    /// A sample of the GPU memory of a running attempt. It is written with the next change.
     void used(AttemptName attempt, std::uint64_t gpuMemoryBytes);
+
+    /// Whether everything about a task is on the disk. Until then, the files of its ended attempt
+    /// must stay.
+    [[nodiscard]] bool isWritten(TaskName task) const { return !unwritten_.contains(task); }
+    /// Whether the last write failed, so that writeAgain() should be called from time to time.
+    [[nodiscard]] bool mustWriteAgain() const { return !writeError_.empty(); }
+    /// Why; empty if it did not fail.
+    [[nodiscard]] const std::string& writeError() const { return writeError_; }
+    /// Writes what could not be written, and samples. Returns whether everything is written.
+    bool writeAgain();
 
     // What the user asks for. An empty list means all tasks of the job. Each returns the tasks that
     // it concerns, and throws Error: NoSuchJob, also for a task that is not there,
@@ -93,16 +105,57 @@ class Book {
     /// Waiting tasks are canceled. Those that start or run get the wish: the caller ends them.
     std::vector<TaskName> cancel(JobNumber job, std::span<const std::uint32_t> tasks,
                                  core::WallTime now);
+    /// Concerns waiting tasks only.
     std::vector<TaskName> hold(JobNumber job, std::span<const std::uint32_t> tasks);
     std::vector<TaskName> release(JobNumber job, std::span<const std::uint32_t> tasks);
     /// Ended tasks wait again. Those that start or run get the wish: the caller ends them. Without
-    /// a list: all that did not succeed, or all if each did.
-    std::vector<TaskName> requeue(JobNumber job, std::span<const std::uint32_t> tasks,
-                                  core::WallTime now);
+    /// a list: those that failed, were lost or canceled; if there are none, those that run; if
+    /// there are none either, all that are done. Throws InvalidArgs if the job's dependency can no
+    /// longer be met: the other job must be requeued first.
+    std::vector<TaskName> requeue(JobNumber job, std::span<const std::uint32_t> tasks);
 
-    /// Removes jobs that ended before this time, unless an unfinished job depends on them. Returns
-    /// them with their tasks, so that the caller removes their logs.
-    std::vector<Job> forget(core::WallTime endedBefore);
+    /// Removes jobs that ended longer than `kept` ago, unless an unfinished job depends on them.
+    /// Returns them with their tasks, so that the caller removes their logs. A clock that jumped
+    /// ahead of all that is recorded removes nothing. Throws Error (StorageFailed).
+    std::vector<Job> forget(core::WallTime now);
+
+  private:
+    using Changes = std::vector<TaskChange>;
+
+    [[nodiscard]] Task* find(TaskName name);
+    /// The named tasks, or all.
+    [[nodiscard]] std::vector<const Task*> named(const Job& job,
+                                                 std::span<const std::uint32_t> numbers) const;
+    [[nodiscard]] static Changes changesOf(const Job& job, std::vector<Task> tasks);
+    std::vector<TaskName> requestEach(const Job& job, std::vector<Task> tasks);
+    void requireDependencies(const Submission& submission) const;
+    [[nodiscard]] bool isNeeded(JobNumber job) const;
+    [[nodiscard]] core::WallTime newestTime() const;
+
+    void insert(Job job);
+    void erase(JobNumber number);
+    void write(const Changes& changes);
+    void request(const Changes& changes);
+    void fact(const Changes& changes);
+    void note(const Changes& changes);
+    void make(const Changes& changes);
+    void settle();
+    void settle(const Job& job);
+    void tell();
+
+    Store& store_;
+    Observer observer_;
+    std::map<JobNumber, Job> jobs_;
+    std::map<JobNumber, std::set<JobNumber>> dependents_;
+    Turns turns_{maxRequests};
+    std::size_t tasks_ = 0;
+    std::size_t unfinished_ = 0; ///< jobs
+
+    std::set<TaskName> unwritten_;
+    std::string writeError_;
+    std::set<JobNumber> unsettled_; ///< jobs whose dependencies are to be looked at
+    std::set<JobNumber> added_;     ///< not yet told
+    std::set<JobNumber> changed_;   ///< not yet told
 };
 
 } // namespace genv::jobs

@@ -8,7 +8,9 @@
 
 #include <chrono>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +46,8 @@ enum class Condition : std::uint8_t {
 struct Dependency {
     JobNumber job = 0;
     Condition condition = Condition::Ok;
+
+    bool operator==(const Dependency&) const = default;
 };
 
 /// What decides when the tasks of a job start.
@@ -53,6 +57,8 @@ struct Plan {
     std::uint32_t parallel = 0; ///< tasks that may run at once; 0 = any number
     std::uint32_t retries = 0;  ///< further attempts of a task that fails or is lost
     std::vector<Dependency> after;
+
+    bool operator==(const Plan&) const = default;
 };
 
 /// A task of an array: its number and what "{}" stands for. A job that is no array has one, with
@@ -97,24 +103,55 @@ enum class TaskState : std::uint8_t {
 /// What becomes of a running task once it has been ended.
 enum class Wish : std::uint8_t { None, Cancel, Requeue };
 
-/// A task as the database holds it.
+/// One run of a task, as the database keeps it.
+struct Attempt {
+    std::string environment;               ///< id; empty once the attempt has ended
+    std::vector<std::string> devices;      ///< UUIDs
+    std::optional<core::WallTime> granted; ///< when it was recorded, with its GPUs
+    std::optional<core::WallTime> started; ///< when its start mark was seen
+    std::optional<core::WallTime> ended;
+    int status = -1; ///< exit status; -1 = none: a signal, lost, or not yet ended
+    int signal = 0;  ///< the signal that ended it; 0 = none
+
+    bool operator==(const Attempt&) const = default;
+};
+
+/// What is known about a task that was started or canceled.
+struct Record {
+    Attempt last;                        ///< the newest attempt
+    std::chrono::seconds gpuTime{0};     ///< GPUs times seconds, of all attempts
+    std::uint64_t peakMemoryBytes = 0;   ///< the most GPU memory that a sample showed; 0 = unknown
+    std::optional<core::WallTime> ended; ///< when the task ended or was canceled
+    std::string reason; ///< why it failed or was canceled, in words; empty if the status says it
+
+    bool operator==(const Record&) const = default;
+};
+
+/// A task as the database holds it. Thousands wait, so that a waiting one is small, and canceled
+/// ones share their record.
 struct Task {
     std::uint32_t number = 0;
     TaskState state = TaskState::Waiting;
     Wish wish = Wish::None;
-    bool held = false;
+    bool held = false;             ///< only of a waiting task
     std::uint32_t attempts = 0;    ///< attempts that began, with a start mark
     std::uint32_t lastAttempt = 0; ///< number of the newest attempt, also one that never began
     std::uint32_t failures = 0;    ///< attempts that failed or were lost since the last requeue
-    int status = -1;               ///< exit status of the last attempt; -1 = none
-    int signal = 0;                ///< the signal that ended it; 0 = none
-    std::optional<core::WallTime> started; ///< of the last attempt
-    std::optional<core::WallTime> ended;
-    std::string environment;           ///< id, from the grant on
-    std::vector<std::string> devices;  ///< UUIDs, of the last attempt
-    std::chrono::seconds gpuTime{0};   ///< GPUs times seconds, of all attempts
-    std::uint64_t peakMemoryBytes = 0; ///< the most GPU memory that a sample showed; 0 = unknown
-    std::string reason; ///< why it failed or was canceled, in words; empty if the status says it
+
+    /// Returns an empty record if there is none.
+    [[nodiscard]] const Record& record() const;
+    void setRecord(Record record);
+    /// Gives this task the record of another one.
+    void shareRecord(const Task& other) { record_ = other.record_; }
+
+    /// Whether it starts or runs.
+    [[nodiscard]] bool isOpen() const {
+        return state == TaskState::Starting || state == TaskState::Running;
+    }
+    bool operator==(const Task& other) const;
+
+  private:
+    std::shared_ptr<const Record> record_;
 };
 
 /// How an attempt ended.
@@ -128,15 +165,30 @@ struct Ending {
     [[nodiscard]] bool isSuccess() const { return status == 0 && signal == 0; }
 };
 
-/// What of a job the decisions need, beside its tasks.
+/// Counts of a job's tasks.
+struct Progress {
+    std::size_t waiting = 0;
+    std::size_t held = 0;    ///< waiting for their release; not counted as waiting
+    std::size_t running = 0; ///< starting ones included
+    std::size_t done = 0;
+    std::size_t failed = 0;
+    std::size_t lost = 0;
+    std::size_t canceled = 0;
+
+    bool operator==(const Progress&) const = default;
+};
+
+/// What of a job the decisions and the lists need. The rest stays in the database.
 struct Job {
     JobNumber number = 0;
     std::string name;
+    std::string command; ///< for lists: its words, escaped and shortened
     bool isArray = false;
     std::uint32_t gpus = 0;
     Plan plan;
     core::WallTime submitted{};
     std::vector<Task> tasks; ///< by number
+    Progress progress;       ///< kept by the book
 };
 
 } // namespace genv::jobs
