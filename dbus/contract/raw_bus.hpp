@@ -69,6 +69,8 @@ class Writer {
     void write(const char* value) { writeBasic('s', value); }
     void write(const std::string& value) { writeBasic('s', value.c_str()); }
     void writePath(const std::string& path) { writeBasic('o', path.c_str()); }
+    /// Writes an array of bytes (ay): text in any encoding.
+    void writeBytes(std::string_view bytes);
     template <typename Value>
     void write(const std::vector<Value>& values) {
         array(compat::signatureOf<Value>().c_str(), [&] {
@@ -94,12 +96,22 @@ class Writer {
     void entry(const char* signature, Entry&& entry) {
         inside('e', signature, std::forward<Entry>(entry));
     }
+    /// Writes a structure; `members` writes its members of this signature.
+    template <typename Members>
+    void structure(const char* signature, Members&& members) {
+        inside('r', signature, std::forward<Members>(members));
+    }
     /// Writes an entry of a dictionary a{sv}.
     template <typename Value>
     void property(const std::string& name, const Value& value) {
+        property(name, compat::signatureOf<Value>().c_str(), [&] { write(value); });
+    }
+    /// The same; `value` writes the value of this signature.
+    template <typename Value>
+    void property(const std::string& name, const char* signature, Value&& value) {
         entry("sv", [&] {
             write(name);
-            inside('v', compat::signatureOf<Value>().c_str(), [&] { write(value); });
+            inside('v', signature, std::forward<Value>(value));
         });
     }
 
@@ -132,6 +144,8 @@ class Reader {
     void read(std::uint32_t& value) { readBasic('u', &value); }
     void read(std::uint64_t& value) { readBasic('t', &value); }
     void read(std::string& value) { value = readText('s'); }
+    /// Reads an array of bytes (ay).
+    void readBytes(std::string& bytes);
     /// Returns a string or a path, which is valid as long as the message.
     const char* readText(char type);
     template <typename Value>
@@ -159,6 +173,20 @@ class Reader {
     void entry(const char* signature, Entry&& entry) {
         enter('e', signature);
         std::forward<Entry>(entry)();
+        leave();
+    }
+    /// Reads a structure; `members` reads its members of this signature.
+    template <typename Members>
+    void structure(const char* signature, Members&& members) {
+        enter('r', signature);
+        std::forward<Members>(members)();
+        leave();
+    }
+    /// Reads a variant; `value` reads the value of this signature.
+    template <typename Value>
+    void variant(const char* signature, Value&& value) {
+        enter('v', signature);
+        std::forward<Value>(value)();
         leave();
     }
     /// Returns the signature of the value in the variant that comes next.

@@ -23,6 +23,11 @@ void Writer::write(bool value) {
     writeBasic('b', &asInt);
 }
 
+void Writer::writeBytes(std::string_view bytes) {
+    require(sd_bus_message_append_array(message_, 'y', bytes.data(), bytes.size()),
+            "a message cannot be written");
+}
+
 void Writer::writeBasic(char type, const void* value) {
     require(sd_bus_message_append_basic(message_, type, value), "a message cannot be written");
 }
@@ -42,6 +47,13 @@ void Reader::read(bool& value) {
     int asInt = 0; // sd-bus writes an int
     readBasic('b', &asInt);
     value = asInt != 0;
+}
+
+void Reader::readBytes(std::string& bytes) {
+    const void* first = nullptr;
+    std::size_t size = 0;
+    requireRead(sd_bus_message_read_array(message_, 'y', &first, &size));
+    bytes.assign(static_cast<const char*>(first), size);
 }
 
 const char* Reader::readText(char type) {

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/jobs/link/link.hpp"
+
+#include "client/jobs/link/reading.hpp"
+#include "client/jobs/link/unavailable.hpp"
+#include "client/jobs/link/user_bus.hpp"
+#include "dbus/contract/names.hpp"
+#include "dbus/contract/sdbus_compat.hpp"
+#include "genv/error.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace genv::jobs {
+
+namespace contract = dbus::contract;
+namespace raw = dbus::raw;
+
+namespace {
+
+constexpr const char* interface = "dev.genv.Jobs";
+
+// Turns the errors of sdbus-c++ into those of this class.
+template <typename Function>
+auto translated(Function&& function) {
+    try {
+        return function();
+    } catch (const sdbus::Error& error) {
+        const std::string name = error.getName();
+        if (meansUnavailable(name))
+            throw notReached(name, error.getMessage());
+        throw Error(name, error.getMessage());
+    }
+}
+
+template <typename Row>
+std::vector<Row> readRows(const sdbus::Message& reply) {
+    std::vector<Row> rows;
+    raw::Reader reader(reply);
+    reader.array("a{sv}", [&] { read(reader, rows.emplace_back()); });
+    return rows;
+}
+
+} // namespace
+
+Link::Link(Start start)
+    : bus_(connectToUserBus()),
+      proxy_(dbus::compat::makeProxy(*bus_, contract::jobsBusName, contract::jobsPath)),
+      start_(start) {}
+
+Link::~Link() = default;
+
+sdbus::MethodReply Link::call(const char* method, const Write& write) {
+    auto message = dbus::compat::makeCall(*proxy_, interface, method);
+    raw::Writer writer(message);
+    write(writer);
+    if (start_ == Start::Refused)
+        raw::Message(message).startNoService();
+    return proxy_->callMethod(message);
+}
+
+Submitted Link::submit(const NewJob& job) {
+    return translated([&] {
+        const auto reply = call("Submit", [&](raw::Writer& writer) { write(writer, job); });
+        raw::Reader reader(reply);
+        Submitted submitted;
+        reader.read(submitted.job);
+        reader.array("{sv}", [&] {
+            reader.entry("sv", [&] {
+                if (std::string_view(reader.readText('s')) != "lingering") {
+                    reader.skipVariant();
+                    return;
+                }
+                std::string lingering;
+                reader.readVariant("s", lingering);
+                submitted.lingering =
+                    lingering == "enabled" ? Lingering::Enabled : Lingering::Refused;
+            });
+        });
+        return submitted;
+    });
+}
+
+std::vector<JobRow> Link::list(bool all) {
+    return translated([&] {
+        return readRows<JobRow>(call("List", [&](raw::Writer& writer) {
+            writer.array("{sv}", [&] {
+                if (all)
+                    writer.property("all", true);
+            });
+        }));
+    });
+}
+
+JobDescription Link::get(JobNumber job) {
+    return translated([&] {
+        const auto reply = call("Get", [&](raw::Writer& writer) { writer.write(job); });
+        raw::Reader reader(reply);
+        JobDescription description;
+        read(reader, description);
+        return description;
+    });
+}
+
+std::vector<TaskRow> Link::tasks(JobNumber job, const std::vector<std::uint32_t>& numbers) {
+    return translated([&] {
+        return readRows<TaskRow>(call("ListTasks", [&](raw::Writer& writer) {
+            writer.write(job);
+            writer.write(numbers);
+        }));
+    });
+}
+
+std::uint32_t Link::change(const char* method, JobNumber job,
+                           const std::vector<std::uint32_t>& tasks) {
+    return translated([&] {
+        const auto reply = call(method, [&](raw::Writer& writer) {
+            writer.write(job);
+            writer.write(tasks);
+        });
+        std::uint32_t count = 0;
+        raw::Reader(reply).read(count);
+        return count;
+    });
+}
+
+std::uint32_t Link::cancel(JobNumber job, const std::vector<std::uint32_t>& tasks) {
+    return change("Cancel", job, tasks);
+}
+
+std::uint32_t Link::hold(JobNumber job, const std::vector<std::uint32_t>& tasks) {
+    return change("Hold", job, tasks);
+}
+
+std::uint32_t Link::release(JobNumber job, const std::vector<std::uint32_t>& tasks) {
+    return change("Release", job, tasks);
+}
+
+std::uint32_t Link::requeue(JobNumber job, const std::vector<std::uint32_t>& tasks) {
+    return change("Requeue", job, tasks);
+}
+
+void Link::listen() {
+    translated([&] {
+        matches_.push_back(dbus::compat::addMatch(
+            *bus_,
+            fmt::format("type='signal',interface='{}',member='JobChanged',path='{}'", interface,
+                        contract::jobsPath),
+            [this](sdbus::Message& message) {
+                JobNumber job = 0;
+                raw::Reader(message).read(job);
+                changes_.jobs.insert(job);
+            }));
+        matches_.push_back(dbus::compat::addMatch(
+            *bus_,
+            fmt::format("type='signal',sender='{0}',interface='{0}',member='NameOwnerChanged',"
+                        "arg0='{1}'",
+                        contract::busDriver, contract::jobsBusName),
+            [this](sdbus::Message&) { changes_.all = true; }));
+    });
+}
+
+void Link::handleArrived() {
+    while (dbus::compat::processPending(*bus_)) {
+    }
+}
+
+Link::Changes Link::await(int watched) {
+    return translated([&] {
+        for (;;) {
+            handleArrived();
+            if (changes_.all || !changes_.jobs.empty())
+                return std::exchange(changes_, {});
+            const auto wanted = bus_->getEventLoopPollData();
+            std::array<pollfd, 2> descriptors{pollfd{watched, POLLIN, 0},
+                                              pollfd{wanted.fd, wanted.events, 0}};
+            if (::poll(descriptors.data(), descriptors.size(), wanted.getPollTimeout()) < 0 &&
+                errno != EINTR)
+                throw std::system_error(errno, std::generic_category(), "waiting for genv-jobs");
+            if (descriptors[0].revents != 0)
+                return Changes();
+        }
+    });
+}
+
+} // namespace genv::jobs
