@@ -34,7 +34,7 @@ class Requirements(unittest.TestCase):
         sentences = self.refusal(PKG_CONFIG_LIBDIR=str(self.folder), PKG_CONFIG_PATH="")
         self.assertIn("genv needs libsystemd: Debian and Ubuntu call it libsystemd-dev, Fedora systemd-devel, Arch systemd-libs",
                       sentences)
-        self.assertEqual(len(sentences), 3, sentences)
+        self.assertEqual(len(sentences), 4, sentences)
 
     def test_a_library_that_is_too_old_is_named_with_its_version(self):
         (self.folder / "sdbus-c++-config.cmake").write_text("", encoding="utf-8")

@@ -49,6 +49,8 @@ exceptions = {
     "core/glibc_pidfd.hpp": {"sys/pidfd.h"},
     # The service and the clients read the user database, and an entry may be larger than any fixed buffer.
     "core/user_database.cpp": {"grp.h", "pwd.h"},
+    # Only the database of jobs is SQLite, and only these files are below it.
+    "client/jobs/store": {"sqlite3.h"},
     # Children of the service and of the clients end with them, and the order of the two calls is easy to get wrong.
     "core/parent_end.hpp": {"sys/prctl.h", "unistd.h"},
     # The callers of NVML and its replacements share NVIDIA's ABI, which must be written down only once. The header
