@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Generates files from the interface XML that sdbus-c++-xml2cpp does not generate: the list of methods against which the
-authorization table is checked; the properties of each interface, for code that reads all of them; the reference page;
-and the manual page dev.genv.Manager(5).
+authorization table is checked; the properties of each interface, for code that reads all of them; the reference pages;
+and the manual pages dev.genv.Manager(5) and dev.genv.Jobs(5).
 
 Refuses writable properties: a property setter is answered at once, so no question to polkit could guard it.
 """
@@ -11,6 +11,7 @@ import argparse
 import pathlib
 import re
 import sys
+import typing
 import xml.etree.ElementTree as ElementTree
 
 HEADER = """// Generated from the interface XML by dbus/generate.py; do not edit.
@@ -51,7 +52,17 @@ struct {name}Properties {{
 }};
 """
 
-PREFACE = """# D-Bus interface of genv
+
+
+class Page(typing.NamedTuple):
+    """The texts of a reference page and a manual page around the members of their interfaces."""
+
+    reference_preface: str
+    manual_preface: str
+    manual_end: str
+
+
+MANAGER_REFERENCE = """# D-Bus interface of genv
 
 The service owns the name `dev.genv.Manager` on the system bus. Its objects are `/dev/genv/Manager`, one
 `/dev/genv/Manager/environment/<id>` for each environment, with the id escaped by `sd_bus_path_encode(3)`, and one
@@ -118,8 +129,8 @@ def signature(member):
     return f"{side('in') or 'no arguments'} → {side('out') or 'nothing'}"
 
 
-def reference(interfaces):
-    parts = [PREFACE]
+def reference(page, interfaces):
+    parts = [page.reference_preface]
     for interface in interfaces:
         parts.append(f"\n## {interface.get('name')}\n\n{interface.get('doc')}\n")
         for kind, title in (("method", "Methods"), ("signal", "Signals"), ("property", "Properties")):
@@ -131,7 +142,7 @@ def reference(interfaces):
     return "".join(parts)
 
 
-MANUAL_PREFACE = r""".\" SPDX-License-Identifier: LGPL-2.1-or-later
+MANAGER_PREFACE = r""".\" SPDX-License-Identifier: LGPL-2.1-or-later
 .\" Generated from the interface XML by dbus/generate.py; do not edit.
 .TH DEV.GENV.MANAGER 5 2026-11-21 "genv" "File formats"
 .SH NAME
@@ -161,7 +172,7 @@ decides whether a caller may call a method.
 If polkit has to ask for a password, the call must carry the flag that allows interactive authorization.
 """
 
-MANUAL_ERRORS = r""".SH ERRORS
+MANAGER_END = r""".SH ERRORS
 Methods return the standard errors of D\-Bus and these errors:
 .BR dev.genv.Error.NoSuchEnvironment ", " NoSuchDevice ", " NoSuchProcess ,
 .BR DeviceUnavailable ", " NotEnoughDevices ", " AlreadyExists ,
@@ -172,6 +183,43 @@ Methods return the standard errors of D\-Bus and these errors:
 .BR busctl (1),
 .BR polkit (8)
 """
+
+JOBS_REFERENCE = """# D-Bus interface of genv-jobs
+
+`genv-jobs` owns the name `dev.genv.Jobs` on the bus of its user and has one object, `/dev/genv/Jobs`. This page is
+generated from the interface XML.
+"""
+
+JOBS_PREFACE = r""".\" SPDX-License-Identifier: LGPL-2.1-or-later
+.\" Generated from the interface XML by dbus/generate.py; do not edit.
+.TH DEV.GENV.JOBS 5 2026-11-27 "genv" "File formats"
+.SH NAME
+dev.genv.Jobs \- the D\-Bus interface of the jobs of a user
+.SH SYNOPSIS
+.nf
+busctl \-\-user introspect dev.genv.Jobs /dev/genv/Jobs
+.fi
+.SH DESCRIPTION
+.B genv\-jobs
+owns the name
+.B dev.genv.Jobs
+on the bus of its user, which starts it for the first call.
+It ends when no job waits or runs and no call has come for some seconds.
+"""
+
+JOBS_END = r""".SH ERRORS
+Methods return the standard errors of D\-Bus and
+.BR dev.genv.Error.NoSuchJob .
+.SH "SEE ALSO"
+.BR genvctl (1),
+.BR dev.genv.Manager (5),
+.BR busctl (1)
+"""
+
+PAGES = {
+    "manager": Page(MANAGER_REFERENCE, MANAGER_PREFACE, MANAGER_END),
+    "jobs": Page(JOBS_REFERENCE, JOBS_PREFACE, JOBS_END),
+}
 
 
 def roff(text):
@@ -192,8 +240,8 @@ def manual_arguments(member):
     return ", ".join(parts) or "no arguments"
 
 
-def manual(interfaces):
-    parts = [MANUAL_PREFACE]
+def manual(page, interfaces):
+    parts = [page.manual_preface]
     for interface in interfaces:
         name = interface.get("name")
         parts.append(f'.SH "INTERFACE {name}"\n{roff(interface.get("doc"))}\n')
@@ -204,13 +252,14 @@ def manual(interfaces):
             for member in found:
                 parts.append(f'.TP\n.BR {member.get("name")} " (\\fI{roff(manual_arguments(member))}\\fR)"\n'
                              f'{roff(member.get("doc"))}\n')
-    return "".join(parts) + MANUAL_ERRORS
+    return "".join(parts) + page.manual_end
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--members", type=pathlib.Path, required=True)
-    parser.add_argument("--properties", type=pathlib.Path, required=True)
+    parser.add_argument("--members", type=pathlib.Path, help="list of the methods that need authorization")
+    parser.add_argument("--properties", type=pathlib.Path)
+    parser.add_argument("--page", choices=PAGES, required=True)
     parser.add_argument("--reference", type=pathlib.Path, required=True)
     parser.add_argument("--manual", type=pathlib.Path, required=True)
     parser.add_argument("xml", type=pathlib.Path, nargs="+")
@@ -218,11 +267,14 @@ def main():
     interfaces = [parse(path) for path in arguments.xml]
     for interface in interfaces:
         check(interface)
-    arguments.members.parent.mkdir(parents=True, exist_ok=True)
-    arguments.members.write_text(members(interfaces), encoding="utf-8")
-    arguments.properties.write_text(properties(interfaces), encoding="utf-8")
-    arguments.reference.write_text(reference(interfaces), encoding="utf-8")
-    arguments.manual.write_text(manual(interfaces), encoding="utf-8")
+    page = PAGES[arguments.page]
+    arguments.reference.parent.mkdir(parents=True, exist_ok=True)
+    if arguments.members:
+        arguments.members.write_text(members(interfaces), encoding="utf-8")
+    if arguments.properties:
+        arguments.properties.write_text(properties(interfaces), encoding="utf-8")
+    arguments.reference.write_text(reference(page, interfaces), encoding="utf-8")
+    arguments.manual.write_text(manual(page, interfaces), encoding="utf-8")
 
 
 if __name__ == "__main__":

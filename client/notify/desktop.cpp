@@ -16,6 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+using event::check;
+
 constexpr const char* ownName = "dev.genv.Notify";
 constexpr const char* driver = "org.freedesktop.DBus";
 constexpr const char* serverName = "org.freedesktop.Notifications";

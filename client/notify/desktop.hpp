@@ -6,7 +6,7 @@
 // Signals count only if the owner of the server's name sent them.
 #pragma once
 
-#include "client/notify/loop.hpp"
+#include "client/loop.hpp"
 #include "client/notify/message.hpp"
 
 #include <systemd/sd-bus.h>
@@ -98,10 +98,10 @@ class Desktop {
     /// twice.
     bool isMine_ = false;
     std::optional<std::chrono::steady_clock::time_point> lostSince_;
-    Backoff backoff_;
-    Backoff serverBackoff_;
-    Timer retry_;
-    Timer retryServer_;
+    event::Backoff backoff_;
+    event::Backoff serverBackoff_;
+    event::Timer retry_;
+    event::Timer retryServer_;
     std::unique_ptr<sd_bus, CloseBus>
         bus_; ///< declared last, so that no handler runs during destruction
 };

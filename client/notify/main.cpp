@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-notify: shows the user who runs it what happens to their environments, as desktop
 // notifications or on the terminal.
+#include "client/loop.hpp"
 #include "client/notify/desktop.hpp"
 #include "client/notify/gatherer.hpp"
-#include "client/notify/loop.hpp"
 #include "client/notify/service_link.hpp"
 #include "client/notify/terminal.hpp"
 #include "core/command_line/help_formatter.hpp"
@@ -30,6 +30,8 @@ namespace genv::notify {
 
 namespace {
 
+using event::check;
+
 constexpr std::chrono::milliseconds burst{250};
 constexpr int statusNoService = 6;
 
@@ -43,7 +45,7 @@ class Agent {
     using Show = std::function<void(std::vector<Message>)>;
 
     Agent(bool repeats, Show show)
-        : gatherer_(repeats), show_(std::move(show)), loop_(makeLoop()),
+        : gatherer_(repeats), show_(std::move(show)), loop_(event::makeLoop()),
           burst_(loop_.get(), [this] { showAll(); }),
           link_(loop_.get(), [this](const Notice& notice) {
               if (gatherer_.add(notice, now()))
@@ -88,9 +90,9 @@ class Agent {
 
     Gatherer gatherer_;
     Show show_;
-    EventLoop loop_;
+    event::EventLoop loop_;
     std::optional<int> status_;
-    Timer burst_;
+    event::Timer burst_;
     ServiceLink link_;
 };
 

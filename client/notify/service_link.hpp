@@ -3,7 +3,7 @@
 // notices of a service that starts later are received, but the service is not started for this.
 #pragma once
 
-#include "client/notify/loop.hpp"
+#include "client/loop.hpp"
 #include "client/notify/message.hpp"
 #include "genv/client.hpp"
 
@@ -31,9 +31,9 @@ class ServiceLink {
 
     std::function<void(const Notice&)> handler_;
     std::optional<Client> client_;
-    Backoff backoff_;
+    event::Backoff backoff_;
     bool isLost_ = false; ///< whether the loss of the connection was reported
-    Timer retry_;
+    event::Timer retry_;
 };
 
 /// Performs an action that the user chose, without asking for a password, and returns the result as

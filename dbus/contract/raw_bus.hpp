@@ -304,6 +304,9 @@ class Bus {
     /// Sets whether polkit may prompt for a password because of calls on this connection.
     void allowInteraction(bool allow) const;
 
+    /// Returns the bus for functions of sd-bus(3).
+    [[nodiscard]] sd_bus* get() const noexcept { return bus_; }
+
   private:
     sd_bus* bus_;
 };

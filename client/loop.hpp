@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The event loop of genv-notify: sd-event. libgenv's waiting calls take its descriptor, so that one
-// thread handles the service, the session bus, timers and signals.
+// The event loop of genv-notify and genv-jobs: sd-event. One thread handles the buses, timers and
+// signals. libgenv's waiting calls take the descriptor of the loop.
 #pragma once
 
 #include <systemd/sd-event.h>
@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-namespace genv::notify {
+namespace genv::event {
 
 /// Releases an object together with its handle.
 template <typename Object, Object* (*release)(Object*)>
@@ -44,6 +44,43 @@ class Timer {
     EventSource source_;
 };
 
+/// Runs a function at a time of the wall clock, also if the clock is set meanwhile.
+class WallTimer {
+  public:
+    /// The loop must outlive this object. Throws std::system_error.
+    WallTimer(sd_event* loop, std::function<void()> function);
+    WallTimer(const WallTimer&) = delete;
+    WallTimer& operator=(const WallTimer&) = delete;
+
+    /// Replaces the time of an earlier call.
+    void set(std::chrono::microseconds sinceEpoch);
+    void stop();
+
+  private:
+    static int run(sd_event_source* source, std::uint64_t when, void* timer);
+
+    std::function<void()> function_;
+    EventSource source_;
+};
+
+/// Runs a function once in a turn of the loop, after everything that has arrived was handled,
+/// however often it is asked for.
+class Deferred {
+  public:
+    /// The loop must outlive this object. Throws std::system_error.
+    Deferred(sd_event* loop, std::function<void()> function);
+    Deferred(const Deferred&) = delete;
+    Deferred& operator=(const Deferred&) = delete;
+
+    void schedule();
+
+  private:
+    static int run(sd_event_source* source, void* deferred);
+
+    std::function<void()> function_;
+    EventSource source_;
+};
+
 /// The growing delay between attempts at something that fails.
 class Backoff {
   public:
@@ -60,4 +97,7 @@ class Backoff {
 /// Throws std::system_error if a call of systemd's library has failed.
 int check(int result, const char* what);
 
-} // namespace genv::notify
+/// Runs a function for a C handler, which no exception may leave. Prints what it throws.
+void guarded(const std::function<void()>& function) noexcept;
+
+} // namespace genv::event
