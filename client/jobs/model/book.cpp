@@ -54,8 +54,9 @@ std::vector<AttemptName> Book::openAttempts() const {
     return open;
 }
 
-std::vector<TaskName> Book::wanted(const std::set<TaskName>& requested, core::WallTime now) {
-    return turns_.wanted(requested, now);
+std::vector<TaskName> Book::wanted(const std::set<TaskName>& requested, core::WallTime now,
+                                   const std::set<TaskName>& delayed) {
+    return turns_.wanted(requested, now, delayed);
 }
 
 std::optional<core::WallTime> Book::nextBegin(core::WallTime now) const {

@@ -60,9 +60,11 @@ class Book {
     /// The tasks that should have a request in genvd now, in order: by priority, then job, then
     /// number; at most maxRequests, beside those that start or run. Whatever has a request and is
     /// not among them should be withdrawn; a task that has one keeps it against others of the same
-    /// priority. A clock that was set back makes the begin of a job a later one again.
+    /// priority. A clock that was set back makes the begin of a job a later one again. Others take
+    /// the places of tasks that are delayed: genvd refused them for now.
     [[nodiscard]] std::vector<TaskName> wanted(const std::set<TaskName>& requested,
-                                               core::WallTime now);
+                                               core::WallTime now,
+                                               const std::set<TaskName>& delayed = {});
     /// When wanted() can change next without a call of this object: the next begin.
     [[nodiscard]] std::optional<core::WallTime> nextBegin(core::WallTime now) const;
     /// Turn also stands for a task that is wanted, and Nothing for one that does not wait.

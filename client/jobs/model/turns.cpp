@@ -17,13 +17,13 @@ std::size_t indexOf(const Job& job, std::uint32_t number) {
 /// Collects the tasks that are wanted.
 class Turns::Choice {
   public:
-    explicit Choice(std::size_t max) : max_(max) {}
+    Choice(std::size_t max, const std::set<TaskName>& delayed) : max_(max), delayed_(delayed) {}
 
     [[nodiscard]] bool isComplete() const { return tasks_.size() >= max_; }
     void take(const Entry& entry, std::size_t index) {
         const TaskName name{entry.job->number, entry.job->tasks[index].number};
         if (!isComplete() && entry.idle.contains(index) && hasRoom(*entry.job) &&
-            !std::ranges::count(tasks_, name))
+            !delayed_.contains(name) && !std::ranges::count(tasks_, name))
             tasks_.push_back(name);
     }
     void takeNext(const Entry& entry) {
@@ -48,6 +48,7 @@ class Turns::Choice {
     }
 
     std::size_t max_;
+    const std::set<TaskName>& delayed_;
     std::vector<TaskName> tasks_;
     std::ptrdiff_t group_ = 0; ///< where the tasks of the present priority start
 };
@@ -83,9 +84,10 @@ void Turns::setFree(const Job& job, bool isFree) {
     list(entry);
 }
 
-std::vector<TaskName> Turns::wanted(const std::set<TaskName>& requested, core::WallTime now) {
+std::vector<TaskName> Turns::wanted(const std::set<TaskName>& requested, core::WallTime now,
+                                    const std::set<TaskName>& delayed) {
     moveClock(now);
-    Choice choice(maxRequests_);
+    Choice choice(maxRequests_, delayed);
     for (auto turn = ready_.begin(); turn != ready_.end() && !choice.isComplete();) {
         const std::int64_t order = turn->order;
         for (const TaskName& name : requested) {

@@ -28,7 +28,8 @@ class Turns {
 
     // See Book.
     [[nodiscard]] std::vector<TaskName> wanted(const std::set<TaskName>& requested,
-                                               core::WallTime now);
+                                               core::WallTime now,
+                                               const std::set<TaskName>& delayed);
     [[nodiscard]] std::optional<core::WallTime> nextBegin(core::WallTime now) const;
     [[nodiscard]] bool isFree(JobNumber job) const;
     [[nodiscard]] static bool isFull(const Job& job);
