@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/jobs/daemon/attempts.hpp"
+
+#include "client/jobs/daemon/clock.hpp"
+#include "core/text.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+namespace genv::jobs {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto beforeNextTry = 10s;
+
+constexpr const char* neverBegan = "its unit ended before the command started "
+                                   "(\"journalctl --user -t genv-job\" says more)";
+
+} // namespace
+
+Attempts::Attempts(const Parts& parts, sd_event* loop, Listener listener)
+    : parts_(parts), files_(parts.places.attempts), listener_(std::move(listener)),
+      again_(loop, [this] { tidy(); }) {
+    removeOldFiles();
+}
+
+// What the database has recorded needs no files any more.
+void Attempts::removeOldFiles() {
+    for (const AttemptName& attempt : files_.list()) {
+        if (!isOpen(attempt))
+            files_.remove(attempt);
+    }
+}
+
+bool Attempts::isOpen(const AttemptName& attempt) const {
+    const auto job = parts_.book.jobs().find(attempt.task.job);
+    if (job == parts_.book.jobs().end())
+        return false;
+    const auto task =
+        std::ranges::lower_bound(job->second.tasks, attempt.task.number, {}, &Task::number);
+    return task != job->second.tasks.end() && task->number == attempt.task.number &&
+           task->isOpen() && task->lastAttempt == attempt.attempt;
+}
+
+AttemptOrder Attempts::orderOf(TaskName task, const std::string& environment) {
+    const Submission& submission = parts_.submissions.get(task.job);
+    AttemptOrder order;
+    order.value = submission.isArray ? parts_.submissions.value(task) : std::string();
+    order.command = submission.command;
+    if (submission.isArray) {
+        for (std::string& word : order.command)
+            replaceValue(word, order.value);
+    }
+    order.folder = submission.folder;
+    order.environment = submission.environment;
+    order.umask = submission.umask;
+    order.isArray = submission.isArray;
+    order.environmentId = environment;
+    order.output = parts_.submissions.outputOf(task, parts_.places);
+    order.outputIsLog = submission.output.empty();
+    return order;
+}
+
+void Attempts::begin(TaskName task, const std::string& environment,
+                     const std::vector<std::string>& devices) {
+    const AttemptOrder order = orderOf(task, environment);
+    const Submission& submission = parts_.submissions.get(task.job);
+    const UnitLimits limits{submission.cpus, submission.memoryBytes};
+    const AttemptName attempt = parts_.book.begin(task, environment, devices, wallClock());
+    try {
+        files_.write(attempt, order);
+    } catch (const Error&) {
+        parts_.book.notStarted(attempt, wallClock());
+        throw;
+    }
+    parts_.units.start(attempt, limits,
+                       [this, attempt](const std::string& text) { onGone(attempt, text); });
+}
+
+void Attempts::stop(TaskName task) {
+    parts_.units.stop({task, parts_.book.task(task).lastAttempt});
+}
+
+// Attempts that start later are not in this list of units.
+void Attempts::onManager() {
+    parts_.units.list([this, open = parts_.book.openAttempts()](
+                          const std::map<AttemptName, UnitState>& units) { compare(open, units); });
+}
+
+void Attempts::compare(const std::vector<AttemptName>& open,
+                       const std::map<AttemptName, UnitState>& units) {
+    for (const AttemptName& attempt : open) {
+        const auto unit = units.find(attempt);
+        if (unit == units.end() || unit->second == UnitState::Gone)
+            onGone(attempt);
+        else if (unit->second == UnitState::Started)
+            onStarted(attempt);
+        if (isOpen(attempt) && parts_.book.task(attempt.task).wish != Wish::None)
+            parts_.units.stop(attempt);
+    }
+}
+
+void Attempts::onStarted(const AttemptName& attempt) {
+    if (!isOpen(attempt))
+        return;
+    const Task& task = parts_.book.task(attempt.task);
+    if (task.state != TaskState::Starting || !files_.isClaimed(attempt))
+        return;
+    const std::string environment = task.record().last.environment;
+    parts_.book.started(attempt, wallClock());
+    parts_.leaving.leave(environment);
+    listener_.started(attempt.task);
+}
+
+void Attempts::onGone(const AttemptName& attempt, const std::string& why) {
+    if (!isOpen(attempt))
+        return;
+    try {
+        judge(attempt, why);
+        finish(attempt);
+    } catch (const Error& error) {
+        std::fprintf(stderr, "genv-jobs: attempt %s: %s; trying again\n", textOf(attempt).c_str(),
+                     error.what());
+        unjudged_.insert(attempt);
+        again_.start(beforeNextTry);
+        return;
+    }
+    listener_.gone();
+}
+
+void Attempts::judge(const AttemptName& attempt, const std::string& why) {
+    const core::WallTime now = wallClock();
+    const Task& task = parts_.book.task(attempt.task);
+    const bool isStarting = task.state == TaskState::Starting;
+    const std::string environment = task.record().last.environment;
+    std::optional<Ending> ending = files_.ending(attempt);
+    if (!ending && !files_.isClaimed(attempt) && files_.revoke(attempt)) {
+        parts_.book.notStarted(attempt, now);
+        parts_.leaving.leave(environment);
+        listener_.notStarted(attempt.task, why.empty() ? neverBegan : why);
+        return;
+    }
+    if (!ending)
+        ending = Ending{.status = -1, .signal = 0, .reason = {}, .at = now};
+    if (isStarting) {
+        parts_.book.started(attempt, std::min(now, ending->at));
+        parts_.leaving.leave(environment);
+    }
+    parts_.book.ended(attempt, *ending);
+}
+
+// The files tell how the attempt ended until the database does.
+void Attempts::finish(const AttemptName& attempt) {
+    if (parts_.book.isWritten(attempt.task)) {
+        files_.remove(attempt);
+        finished_.erase(attempt);
+    } else {
+        finished_.insert(attempt);
+        again_.start(beforeNextTry);
+    }
+}
+
+void Attempts::tidy() {
+    for (const AttemptName& attempt : std::exchange(unjudged_, {}))
+        onGone(attempt);
+    if (parts_.book.mustWriteAgain() && !parts_.book.writeAgain())
+        std::fprintf(stderr, "genv-jobs: %s; trying again\n", parts_.book.writeError().c_str());
+    for (const AttemptName& attempt : std::set<AttemptName>(finished_))
+        finish(attempt);
+    if (!finished_.empty() || parts_.book.mustWriteAgain())
+        again_.start(beforeNextTry);
+}
+
+} // namespace genv::jobs

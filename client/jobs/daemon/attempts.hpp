@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The attempts of tasks, from the grant to the end: each is recorded, given to a unit, and judged
+// by its files once its unit is gone. No attempt runs twice, whatever ends in between: only one of
+// the start mark and its revocation succeeds.
+#pragma once
+
+#include "client/jobs/daemon/leaving.hpp"
+#include "client/jobs/daemon/submissions.hpp"
+#include "client/jobs/daemon/unit_link.hpp"
+#include "client/jobs/files/attempt.hpp"
+#include "client/jobs/files/places.hpp"
+#include "client/jobs/model/book.hpp"
+#include "client/loop.hpp"
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace genv::jobs {
+
+class Attempts {
+  public:
+    struct Listener {
+        /// An attempt was not started; its task waits again.
+        std::function<void(TaskName, const std::string& reason)> notStarted;
+        std::function<void(TaskName)> started;
+        /// A unit is gone, and what it held was given back.
+        std::function<void()> gone;
+    };
+    /// What an attempt needs; all outlive it.
+    struct Parts {
+        Book& book;
+        Submissions& submissions;
+        const Places& places;
+        UnitLink& units;
+        Leaving& leaving;
+    };
+
+    Attempts(const Parts& parts, sd_event* loop, Listener listener);
+    Attempts(const Attempts&) = delete;
+    Attempts& operator=(const Attempts&) = delete;
+
+    /// Starts the next attempt of a task in this environment. Throws Error, and has then started
+    /// nothing.
+    void begin(TaskName task, const std::string& environment,
+               const std::vector<std::string>& devices);
+    /// Ends what runs of a task.
+    void stop(TaskName task);
+
+    // What UnitLink tells.
+    void onManager();
+    void onStarted(const AttemptName& attempt);
+    void onGone(const AttemptName& attempt, const std::string& why = {});
+
+  private:
+    [[nodiscard]] AttemptOrder orderOf(TaskName task, const std::string& environment);
+    [[nodiscard]] bool isOpen(const AttemptName& attempt) const;
+    void compare(const std::vector<AttemptName>& open,
+                 const std::map<AttemptName, UnitState>& units);
+    void judge(const AttemptName& attempt, const std::string& why);
+    void finish(const AttemptName& attempt);
+    void removeOldFiles();
+    void tidy();
+
+    Parts parts_;
+    AttemptFiles files_;
+    const Listener listener_;
+    std::set<AttemptName> finished_; ///< their files are still there
+    std::set<AttemptName> unjudged_; ///< their units are gone, and their files cannot be read
+    event::Timer again_;
+};
+
+} // namespace genv::jobs

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/jobs/daemon/engine.hpp"
+
+#include "client/jobs/daemon/clock.hpp"
+#include "client/jobs/daemon/machine_check.hpp"
+#include "client/jobs/daemon/options.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace genv::jobs {
+
+namespace {
+
+using dbus::raw::Writer;
+
+void writeAnswer(Writer& writer, JobNumber job, Lingering::Note note) {
+    writer.write(job);
+    writer.array("{sv}", [&] {
+        if (note == Lingering::Note::Enabled)
+            writer.property("lingering", std::string("enabled"));
+        else if (note == Lingering::Note::Refused)
+            writer.property("lingering", std::string("refused"));
+    });
+}
+
+} // namespace
+
+Engine::Engine(Store& store, const Places& places, const Scheduler::Buses& buses, sd_event* loop,
+               uid_t uid, const std::string& runner, Scheduler::Changed changed)
+    : places_(places), changed_(std::move(changed)), book_(store),
+      scheduler_(book_, store, places, buses, loop, uid, runner,
+                 [this](const auto& added, const auto& modified) { onTurn(added, modified); }),
+      lingering_(buses.system, uid, places.folder / "lingering"),
+      housekeeping_(book_, scheduler_.submissions(), places, loop),
+      sampler_(book_, scheduler_.service(), loop) {}
+
+std::optional<JobState> Engine::stateOf(JobNumber number) const {
+    const auto job = book_.jobs().find(number);
+    return job == book_.jobs().end() ? std::nullopt : std::optional(jobs::stateOf(job->second));
+}
+
+void Engine::onTurn(const std::set<JobNumber>& added, const std::set<JobNumber>& changed) {
+    housekeeping_.onChange();
+    if (!book_.isUnfinished())
+        lingering_.release();
+    sampler_.onChange();
+    changed_(added, changed);
+}
+
+void Engine::submit(Dictionary options, const Reply& reply) {
+    if (!scheduler_.hasManager())
+        fail(ErrorCode::NotSupported,
+             "no user manager runs for you, and jobs need one: log in with ssh, or ask an "
+             "administrator for \"loginctl enable-linger\"; in a container without systemd, use "
+             "\"genvctl run --wait\"");
+    const auto submission = std::make_shared<const Submission>(readSubmission(std::move(options)));
+    const auto request = std::make_shared<const Dictionary>(decodeRequest(submission->request));
+    scheduler_.service().listDevices(
+        [this, submission, request, reply](const std::optional<std::vector<DeviceRow>>& devices) {
+            reply.guarded([&] {
+                if (devices)
+                    requireDevices(*request, *devices);
+                record(*submission, reply);
+            });
+        });
+}
+
+void Engine::record(const Submission& submission, const Reply& reply) {
+    housekeeping_.expectUnfinished();
+    const JobNumber job = [&] {
+        try {
+            return book_.submit(submission, wallClock());
+        } catch (...) {
+            housekeeping_.onChange();
+            throw;
+        }
+    }();
+    lingering_.ensure([job, reply](Lingering::Note note) {
+        reply.send([&](Writer& writer) { writeAnswer(writer, job, note); });
+    });
+}
+
+std::size_t Engine::cancel(JobNumber job, const Numbers& tasks) {
+    return scheduler_.cancel(job, tasks);
+}
+
+std::size_t Engine::hold(JobNumber job, const Numbers& tasks) {
+    return scheduler_.hold(job, tasks);
+}
+
+std::size_t Engine::release(JobNumber job, const Numbers& tasks) {
+    return scheduler_.release(job, tasks);
+}
+
+std::size_t Engine::requeue(JobNumber job, const Numbers& tasks) {
+    static_cast<void>(book_.job(job));
+    housekeeping_.expectUnfinished();
+    return scheduler_.requeue(job, tasks);
+}
+
+WaitingFacts Engine::factsWith(Queue queue) const {
+    WaitingFacts facts;
+    facts.hasManager = scheduler_.hasManager();
+    facts.hasService = scheduler_.hasService();
+    for (const TaskName& task : scheduler_.requests().tasks())
+        facts.requests[task] = scheduler_.requests().environmentOf(task);
+    facts.delayed = scheduler_.requests().delayed();
+    facts.queue = std::move(queue);
+    facts.now = wallClock();
+    return facts;
+}
+
+void Engine::describe(const Reply& reply, Describe describe) {
+    const auto answer = [this, reply, describe = std::move(describe)](const Queue& queue) {
+        reply.guarded([&] {
+            const WaitingFacts facts = factsWith(queue);
+            const Descriptions descriptions(book_, scheduler_.submissions(), places_, facts);
+            reply.send([&](Writer& writer) { describe(descriptions, writer); });
+        });
+    };
+    if (scheduler_.requests().tasks().empty())
+        answer({});
+    else
+        scheduler_.service().describeQueue(answer);
+}
+
+} // namespace genv::jobs

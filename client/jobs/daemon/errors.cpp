@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/jobs/daemon/errors.hpp"
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "dbus/contract/names.hpp"
+
+#include <cstdio>
+#include <exception>
+
+namespace genv::jobs {
+
+namespace {
+
+namespace name = dbus::contract::error;
+
+const char* busErrorName(ErrorCode code) {
+    switch (code) {
+    case ErrorCode::NoSuchJob:
+        return name::noSuchJob;
+    case ErrorCode::InvalidArgs:
+        return name::invalidArgs;
+    case ErrorCode::LimitsExceeded:
+        return name::limitsExceeded;
+    case ErrorCode::NotSupported:
+        return name::notSupported;
+    case ErrorCode::StorageFailed:
+        return name::ioError;
+    }
+    return name::failed;
+}
+
+} // namespace
+
+BusError currentBusError() {
+    try {
+        throw;
+    } catch (const Error& error) {
+        return {busErrorName(error.code()), error.what()};
+    } catch (const core::Error& error) { // core's checks of names and sizes
+        return {name::invalidArgs, error.what()};
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "genv-jobs: %s\n", core::escaped(error.what(), 512).c_str());
+    } catch (...) {
+        std::fputs("genv-jobs: an exception of an unknown type\n", stderr);
+    }
+    return {name::failed,
+            "an internal error of genv-jobs; \"journalctl --user -u genv-jobs\" says more"};
+}
+
+struct Reply::State {
+    State(dbus::raw::Message received, std::size_t& counter)
+        : call(std::move(received)), open(counter) {
+        ++open;
+    }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() { refuse({name::failed, "genv-jobs gave the call up; try again"}); }
+
+    bool take() {
+        if (std::exchange(isSent, true))
+            return false;
+        --open;
+        return true;
+    }
+    void refuse(const BusError& error) {
+        if (take())
+            call.refuse(error.name, error.text);
+    }
+
+    const dbus::raw::Message call;
+    std::size_t& open;
+    bool isSent = false;
+};
+
+Reply::Reply(dbus::raw::Message call, std::size_t& open)
+    : state_(std::make_shared<State>(std::move(call), open)) {}
+
+// The bus may be gone, and every caller with it.
+void Reply::send(const Write& write) const {
+    if (state_->isSent)
+        return;
+    try {
+        state_->call.reply(write);
+        state_->take();
+    } catch (const sdbus::Error& error) {
+        std::fprintf(stderr, "genv-jobs: cannot reply: %s\n",
+                     core::escaped(error.getMessage(), 256).c_str());
+        refuse({name::failed, "the reply cannot be sent"});
+    }
+}
+
+void Reply::refuse(const BusError& error) const {
+    state_->refuse(error);
+}
+
+} // namespace genv::jobs

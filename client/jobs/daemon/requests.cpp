@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/jobs/daemon/requests.hpp"
+
+#include "dbus/contract/names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace genv::jobs {
+
+namespace {
+
+namespace error = dbus::contract::error;
+using namespace std::chrono_literals;
+
+constexpr auto beforeResend = 250ms;
+constexpr auto beforeCancelAgain = 200ms;
+constexpr auto beforeRetry = 30s;
+constexpr auto maxDelay = 60s;
+
+// Errors that no later call changes: the request itself is wrong, or somebody ended its wait.
+constexpr std::array<std::string_view, 5> finalErrors{
+    error::invalidArgs, error::accessDenied, error::interactiveAuthorizationRequired,
+    error::deviceUnavailable, error::notSupported};
+
+bool isFinal(std::string_view name) {
+    return std::find(finalErrors.begin(), finalErrors.end(), name) != finalErrors.end();
+}
+
+bool isQuota(std::string_view name) {
+    return name == error::quotaExceeded || name == error::limitsExceeded;
+}
+
+// Another attempt has another id, so that nothing that is late concerns it.
+std::string idOf(TaskName task, const Wanted& wanted) {
+    std::string id = wanted.isArray ? fmt::format("job-{}.{}", task.job, task.number)
+                                    : fmt::format("job-{}", task.job);
+    return wanted.attempt > 1 ? fmt::format("{}-{}", id, wanted.attempt) : id;
+}
+
+} // namespace
+
+Requests::Requests(ServiceLink& service, Leaving& leaving, sd_event* loop, uid_t uid,
+                   Listener listener)
+    : service_(service), leaving_(leaving), uid_(uid), listener_(std::move(listener)),
+      resend_(loop, [this] { sendAll(); }), cancelAgain_(loop, [this] { cancelAll(); }),
+      delayTimer_(loop, [this] {
+          setDelayTimer();
+          listener_.changed();
+      }) {}
+
+void Requests::open(TaskName task, Wanted wanted) {
+    std::string environment = idOf(task, wanted);
+    Request& request = requests_[task];
+    request = {0, std::move(wanted), std::move(environment), false, false};
+    send(task, request);
+}
+
+Dictionary Requests::optionsOf(TaskName task, const Request& request) const {
+    const Wanted& wanted = request.wanted;
+    Dictionary options = wanted.options;
+    options["id"] = sdbus::Variant(request.environment);
+    options["name"] =
+        sdbus::Variant(wanted.name.empty() ? fmt::format("job {}", task.job) : wanted.name);
+    if (wanted.gpus == 0)
+        return options; // nothing to wait for
+    options["wait"] = sdbus::Variant(true);
+    options["hold-for-quota"] = sdbus::Variant(true);
+    options["priority"] = sdbus::Variant(wanted.priority);
+    return options;
+}
+
+void Requests::send(TaskName task, Request& request) {
+    if (!service_.isThere())
+        return;
+    request.isSent = true;
+    request.serial = ++lastSerial_; // so that a late answer to an earlier call is ignored
+    service_.activate(optionsOf(task, request),
+                      [this, task, serial = request.serial](const Answer& answer) {
+                          onAnswer(task, serial, answer);
+                      });
+}
+
+void Requests::sendAll() {
+    for (auto& [task, request] : requests_) {
+        if (!request.isSent)
+            send(task, request);
+    }
+}
+
+Requests::Request* Requests::find(TaskName task, std::uint64_t serial) {
+    const auto found = requests_.find(task);
+    return found != requests_.end() && found->second.serial == serial ? &found->second : nullptr;
+}
+
+void Requests::onAnswer(TaskName task, std::uint64_t serial, const Answer& answer) {
+    if (withdrawn_.contains(serial)) {
+        onWithdrawn(serial, answer);
+        return;
+    }
+    Request* request = find(task, serial);
+    if (request == nullptr)
+        return;
+    if (answer.outcome != ServiceLink::Outcome::Done) {
+        onFailure(task, *request, answer);
+        return;
+    }
+    request->isGranted = true;
+    service_.readDevices(request->environment,
+                         [this, task, serial](const Answer& read, const auto& devices) {
+                             onDevices(task, serial, read, devices);
+                         });
+}
+
+// The wait has ended, or the grant came first.
+void Requests::onWithdrawn(std::uint64_t serial, const Answer& answer) {
+    const std::string environment = withdrawn_.extract(serial).mapped();
+    if (answer.outcome == ServiceLink::Outcome::Done)
+        leaving_.leave(environment);
+    listener_.changed();
+}
+
+void Requests::onFailure(TaskName task, Request& request, const Answer& answer) {
+    if (answer.outcome == ServiceLink::Outcome::Lost) {
+        request.isSent = false; // the next genvd gets it
+        request.isGranted = false;
+        if (service_.isThere())
+            resend_.start(beforeResend);
+        return;
+    }
+    if (answer.error == error::alreadyExists) { // each user has a job 1
+        request.environment = fmt::format("{}@{}{}", idOf(task, request.wanted), uid_,
+                                          request.environment.find('@') == std::string::npos
+                                              ? std::string()
+                                              : fmt::format(".{}", request.serial));
+        send(task, request);
+        return;
+    }
+    if (answer.error == error::timeout) { // MaxWait is over
+        send(task, request);
+        return;
+    }
+    requests_.erase(task);
+    if (isFinal(answer.error))
+        listener_.refused(task, answer.text);
+    else
+        postpone(task, beforeRetry, answer.text, isQuota(answer.error));
+    listener_.changed();
+}
+
+void Requests::onDevices(TaskName task, std::uint64_t serial, const Answer& answer,
+                         const std::vector<std::string>& devices) {
+    Request* request = find(task, serial);
+    if (request == nullptr)
+        return; // withdrawn meanwhile
+    if (answer.outcome == ServiceLink::Outcome::Lost) {
+        onFailure(task, *request, answer);
+        return;
+    }
+    const std::string environment = request->environment;
+    const bool hasAll = devices.size() >= request->wanted.gpus;
+    requests_.erase(task);
+    if (answer.outcome == ServiceLink::Outcome::Done && hasAll) {
+        listener_.granted(task, environment, devices);
+        return;
+    }
+    // It has ended again, or an older environment had this id.
+    leaving_.leave(environment);
+    delay(task, "its environment ended before it started");
+}
+
+void Requests::withdraw(TaskName task) {
+    const auto found = requests_.find(task);
+    if (found == requests_.end())
+        return;
+    const Request request = std::move(found->second);
+    requests_.erase(found);
+    if (request.isGranted) {
+        leaving_.leave(request.environment);
+    } else if (request.isSent) {
+        withdrawn_[request.serial] = request.environment;
+        cancel(request.serial);
+    }
+}
+
+// A cancellation can reach genvd before it has made the environment. Then it is repeated.
+void Requests::cancel(std::uint64_t serial) {
+    service_.deactivate(withdrawn_.at(serial), [this, serial](const Answer& answer) {
+        if (answer.outcome != ServiceLink::Outcome::Done && withdrawn_.contains(serial))
+            cancelAgain_.start(beforeCancelAgain);
+    });
+}
+
+void Requests::cancelAll() {
+    std::vector<std::uint64_t> serials;
+    for (const auto& [serial, environment] : withdrawn_)
+        serials.push_back(serial);
+    for (const std::uint64_t serial : serials)
+        cancel(serial);
+}
+
+std::set<TaskName> Requests::tasks() const {
+    std::set<TaskName> tasks;
+    for (const auto& [task, request] : requests_)
+        tasks.insert(tasks.end(), task);
+    return tasks;
+}
+
+std::string Requests::environmentOf(TaskName task) const {
+    const auto found = requests_.find(task);
+    return found == requests_.end() ? std::string() : found->second.environment;
+}
+
+// The first one is short: the usual reason is a kill or a restart.
+void Requests::delay(TaskName task, const std::string& reason) {
+    const auto found = delays_.find(task);
+    const unsigned count = found == delays_.end() ? 0 : found->second.count;
+    constexpr unsigned maxDoublings = 10;
+    const std::chrono::milliseconds wanted = 100ms * (1U << std::min(count, maxDoublings));
+    postpone(task, std::min<std::chrono::milliseconds>(wanted, maxDelay), reason, false);
+}
+
+void Requests::postpone(TaskName task, std::chrono::milliseconds delay, const std::string& reason,
+                        bool isQuota) {
+    Delay& entry = delays_[task];
+    entry = {Clock::now() + delay, reason, entry.count + 1, isQuota};
+    setDelayTimer();
+}
+
+void Requests::retryQuota() {
+    for (auto& [task, delay] : delays_) {
+        if (delay.isQuota)
+            delay.until = Clock::time_point::min();
+    }
+}
+
+std::map<TaskName, std::string> Requests::delayed() const {
+    const auto now = Clock::now();
+    std::map<TaskName, std::string> tasks;
+    for (const auto& [task, delay] : delays_) {
+        if (delay.until > now)
+            tasks.emplace(task, delay.reason);
+    }
+    return tasks;
+}
+
+void Requests::setDelayTimer() {
+    const auto now = Clock::now();
+    auto next = Clock::time_point::max();
+    for (const auto& [task, delay] : delays_) {
+        if (delay.until > now)
+            next = std::min(next, delay.until);
+    }
+    delayTimer_.stop();
+    if (next != Clock::time_point::max())
+        delayTimer_.start(std::chrono::ceil<std::chrono::milliseconds>(next - now));
+}
+
+void Requests::onService(bool isThere) {
+    if (!isThere) {
+        for (const auto& [serial, environment] : std::exchange(withdrawn_, {}))
+            leaving_.leave(environment); // the next genvd may keep its place in the queue
+        for (auto& [task, request] : requests_)
+            request.isSent = request.isGranted = false;
+        return;
+    }
+    sendAll();
+}
+
+} // namespace genv::jobs

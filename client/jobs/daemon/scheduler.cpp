@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/jobs/daemon/scheduler.hpp"
+
+#include "client/jobs/daemon/clock.hpp"
+#include "client/jobs/daemon/request.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace genv::jobs {
+
+namespace {
+
+// While so many tasks are to be tried again later, no others are asked for: something is wrong with
+// all of them.
+constexpr std::size_t maxDelayed = 64;
+
+} // namespace
+
+Scheduler::Scheduler(Book& book, Store& store, const Places& places, const Buses& buses,
+                     sd_event* loop, uid_t uid, std::string runner, Changed changed)
+    : book_(book), submissions_(store), changed_(std::move(changed)),
+      turn_(loop, [this] { act(); }), begin_(loop, [this] { turn_.schedule(); }),
+      service_(buses.system,
+               [this](bool isThere) {
+                   requests_.onService(isThere);
+                   if (isThere)
+                       leaving_.onService();
+                   turn_.schedule();
+               }),
+      leaving_(service_, loop),
+      requests_(service_, leaving_, loop, uid,
+                {.granted = [this](TaskName task, const std::string& environment,
+                                   const auto& devices) { onGranted(task, environment, devices); },
+                 .refused =
+                     [this](TaskName task, const std::string& reason) {
+                         book_.refused(task, reason, wallClock());
+                     },
+                 .changed = [this] { turn_.schedule(); }}),
+      units_(buses.user, std::move(runner),
+             {.appeared = [this] { onManager(true); },
+              .disappeared = [this] { onManager(false); },
+              .started = [this](const AttemptName& attempt) { attempts_.onStarted(attempt); },
+              .gone = [this](const AttemptName& attempt) { attempts_.onGone(attempt); }}),
+      attempts_({book_, submissions_, places, units_, leaving_}, loop,
+                {.notStarted = [this](TaskName task,
+                                      const std::string& why) { requests_.delay(task, why); },
+                 .started = [this](TaskName task) { requests_.settle(task); },
+                 .gone =
+                     [this] {
+                         requests_.retryQuota();
+                         turn_.schedule();
+                     }}) {
+    book_.observe([this](const auto& added, const auto& modified) { onBook(added, modified); });
+}
+
+void Scheduler::onBook(const std::set<JobNumber>& added, const std::set<JobNumber>& changed) {
+    addedJobs_.insert(added.begin(), added.end());
+    changedJobs_.insert(changed.begin(), changed.end());
+    turn_.schedule();
+}
+
+void Scheduler::onManager(bool isThere) {
+    if (isThere)
+        attempts_.onManager();
+    turn_.schedule();
+}
+
+void Scheduler::onGranted(TaskName task, const std::string& environment,
+                          const std::vector<std::string>& devices) {
+    try {
+        if (!units_.isThere())
+            fail(ErrorCode::NotSupported, "the user's manager has ended");
+        attempts_.begin(task, environment, devices);
+    } catch (const Error& error) {
+        leaving_.leave(environment);
+        if (error.code() != ErrorCode::InvalidArgs) { // it was canceled or held meanwhile
+            requests_.delay(task, error.what());
+            std::fprintf(stderr, "genv-jobs: job %u: %s\n", task.job, error.what());
+        }
+    }
+    turn_.schedule();
+}
+
+void Scheduler::act() {
+    makeRequests();
+    const auto added = std::exchange(addedJobs_, {});
+    auto changed = std::exchange(changedJobs_, {});
+    std::erase_if(changed, [&](JobNumber job) { return added.contains(job); });
+    changed_(added, changed);
+}
+
+void Scheduler::makeRequests() {
+    const core::WallTime now = wallClock();
+    std::set<TaskName> delayed;
+    for (const auto& [task, reason] : requests_.delayed())
+        delayed.insert(delayed.end(), task);
+    const std::set<TaskName> requested = requests_.tasks();
+    std::vector<TaskName> wanted;
+    if (units_.isThere()) // otherwise the GPUs would be idle
+        wanted = book_.wanted(requested, now, delayed);
+    for (const TaskName& task : requested) {
+        if (std::find(wanted.begin(), wanted.end(), task) == wanted.end())
+            requests_.withdraw(task);
+    }
+    for (const TaskName& task : wanted) {
+        if (!requested.contains(task) && requests_.count() < Book::maxRequests &&
+            delayed.size() < maxDelayed)
+            open(task);
+    }
+    if (const auto begin = book_.nextBegin(now))
+        begin_.set(begin->time_since_epoch());
+    else
+        begin_.stop();
+}
+
+void Scheduler::open(TaskName task) {
+    try {
+        const Job& job = book_.job(task.job);
+        Wanted wanted;
+        wanted.options = decodeRequest(submissions_.get(task.job).request);
+        wanted.gpus = job.gpus;
+        wanted.attempt = book_.task(task).lastAttempt + 1;
+        wanted.isArray = job.isArray;
+        wanted.name = job.name;
+        wanted.priority = job.plan.priority;
+        requests_.open(task, std::move(wanted));
+    } catch (const Error& error) {
+        requests_.delay(task, error.what());
+    }
+}
+
+std::size_t Scheduler::cancel(JobNumber job, const std::vector<std::uint32_t>& tasks) {
+    return end(book_.cancel(job, tasks, wallClock()));
+}
+
+std::size_t Scheduler::hold(JobNumber job, const std::vector<std::uint32_t>& tasks) {
+    return book_.hold(job, tasks).size();
+}
+
+std::size_t Scheduler::release(JobNumber job, const std::vector<std::uint32_t>& tasks) {
+    return book_.release(job, tasks).size();
+}
+
+std::size_t Scheduler::requeue(JobNumber job, const std::vector<std::uint32_t>& tasks) {
+    return end(book_.requeue(job, tasks));
+}
+
+// Those that start or run have a wish, and are ended for it.
+std::size_t Scheduler::end(const std::vector<TaskName>& tasks) {
+    for (const TaskName& task : tasks) {
+        requests_.settle(task);
+        if (book_.task(task).isOpen())
+            attempts_.stop(task);
+    }
+    return tasks.size();
+}
+
+} // namespace genv::jobs

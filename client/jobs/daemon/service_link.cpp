@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/jobs/daemon/service_link.hpp"
+
+#include "client/descriptor.hpp"
+#include "client/jobs/daemon/variants.hpp"
+#include "client/loop.hpp"
+#include "core/glibc_pidfd.hpp"
+#include "dbus/contract/names.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace genv::jobs {
+
+namespace {
+
+namespace contract = dbus::contract;
+using event::check;
+using namespace std::chrono_literals;
+
+constexpr const char* genvdInterface = "dev.genv.Manager";
+constexpr const char* environmentInterface = "dev.genv.Environment";
+// How long a caller of genv-jobs waits for what only genvd knows.
+constexpr auto soon = 2s;
+
+constexpr const char* doesNotRun = "genvd does not run";
+
+std::string pathOf(const std::string& environment) {
+    return dbus::raw::encodePath(contract::environmentPathPrefix, environment);
+}
+
+client::Descriptor ownProcess() {
+    client::Descriptor process(::pidfd_open(::getpid(), 0));
+    if (!process.isOpen())
+        throw std::system_error(errno, std::generic_category(), "a pidfd");
+    return process;
+}
+
+bool saysGone(const BusReply& reply) {
+    return reply.isError(contract::error::noSuchEnvironment) ||
+           reply.isError(contract::error::noSuchProcess) ||
+           reply.isError("org.freedesktop.DBus.Error.UnknownObject") ||
+           reply.isError("org.freedesktop.DBus.Error.UnknownMethod");
+}
+
+ServiceLink::Answer answerOf(const BusReply& reply) {
+    using Outcome = ServiceLink::Outcome;
+    if (!reply.isError())
+        return {};
+    const Outcome outcome = reply.isLost()    ? Outcome::Lost
+                            : saysGone(reply) ? Outcome::Gone
+                                              : Outcome::Failed;
+    return {outcome, std::string(reply.errorName()), reply.errorText()};
+}
+
+std::vector<DeviceRow> readRows(sd_bus_message* message) {
+    std::vector<DeviceRow> rows;
+    check(sd_bus_message_enter_container(message, 'a', "(ussto)"), "the devices");
+    for (;;) {
+        std::uint32_t index = 0;
+        const char* uuid = nullptr;
+        const char* model = nullptr;
+        std::uint64_t memory = 0;
+        const char* path = nullptr;
+        if (check(sd_bus_message_read(message, "(ussto)", &index, &uuid, &model, &memory, &path),
+                  "the devices") == 0)
+            return rows;
+        rows.push_back({index, uuid, model});
+    }
+}
+
+QueueEntry entryOf(const ReadVariants& values) {
+    QueueEntry entry;
+    entry.waitsFor = values.text("waits-for");
+    entry.limit = values.text("limit");
+    entry.used = values.number("used");
+    entry.allowed = values.number("allowed");
+    entry.position = static_cast<std::uint32_t>(values.number("position"));
+    if (const std::uint64_t start = values.number("expected-start"); start != 0)
+        entry.expectedStart = core::fromMicroseconds(start);
+    return entry;
+}
+
+Queue readQueue(sd_bus_message* message) {
+    Queue queue;
+    check(sd_bus_message_enter_container(message, 'a', "a{sv}"), "the queue");
+    while (check(sd_bus_message_at_end(message, 0), "the queue") == 0) {
+        const ReadVariants values(message);
+        queue[values.text("environment")] = entryOf(values);
+    }
+    return queue;
+}
+
+// Returns the sum of the memory that a process uses on all devices.
+std::uint64_t readUse(sd_bus_message* message) {
+    constexpr auto unknown = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t sum = 0;
+    check(sd_bus_message_enter_container(message, 'a', "(ut)"), "the processes");
+    std::uint32_t device = 0;
+    std::uint64_t bytes = 0;
+    while (check(sd_bus_message_read(message, "(ut)", &device, &bytes), "the processes") > 0)
+        sum += bytes == unknown ? 0 : bytes;
+    check(sd_bus_message_exit_container(message), "the processes");
+    return sum;
+}
+
+std::map<std::string, std::uint64_t> readProcesses(sd_bus_message* message) {
+    std::map<std::string, std::uint64_t> memory;
+    check(sd_bus_message_enter_container(message, 'a', "(uusa(ut))"), "the processes");
+    while (check(sd_bus_message_enter_container(message, 'r', "uusa(ut)"), "the processes") > 0) {
+        std::uint32_t pid = 0;
+        std::uint32_t uid = 0;
+        const char* environment = nullptr;
+        check(sd_bus_message_read(message, "uus", &pid, &uid, &environment), "the processes");
+        memory[environment] += readUse(message);
+        check(sd_bus_message_exit_container(message), "the processes");
+    }
+    return memory;
+}
+
+} // namespace
+
+ServiceLink::ServiceLink(const Bus& bus, std::function<void(bool)> changed)
+    : bus_(bus), changed_(std::move(changed)) {
+    bus_.watchName(contract::busName, [this](const std::string& owner) { onOwner(owner); });
+}
+
+void ServiceLink::onOwner(const std::string& owner) {
+    if (owner_ == owner)
+        return;
+    if (!owner_.empty() && !owner.empty()) { // one genvd replaced another
+        owner_.clear();
+        changed_(false);
+    }
+    owner_ = owner;
+    changed_(isThere());
+}
+
+Bus::Call ServiceLink::callManager(const char* member) const {
+    return bus_.call(owner_.empty() ? contract::busName : owner_, contract::managerPath,
+                     genvdInterface, member);
+}
+
+void ServiceLink::act(const Bus::Call& call, std::function<void(const Answer&)> handler) {
+    bus_.send(call, Bus::endless,
+              [handler = std::move(handler)](const BusReply& reply) { handler(answerOf(reply)); });
+}
+
+void ServiceLink::activate(const Dictionary& options, std::function<void(const Answer&)> handler) {
+    if (!isThere()) {
+        handler({Outcome::Lost, "", doesNotRun});
+        return;
+    }
+    const Bus::Call call = callManager("Activate");
+    const client::Descriptor process = ownProcess();
+    check(sd_bus_message_open_container(call.get(), 'a', "{sv}"), "a request");
+    appendEntries(call.get(), options);
+    check(sd_bus_message_append(call.get(), "{sv}", "process", "h", process.get()), "a request");
+    check(sd_bus_message_close_container(call.get()), "a request");
+    act(call, std::move(handler));
+}
+
+void ServiceLink::readDevices(
+    const std::string& environment,
+    std::function<void(const Answer&, const std::vector<std::string>&)> handler) {
+    // Both calls are sent at once; the replies come in this order.
+    const auto rows = std::make_shared<std::vector<DeviceRow>>();
+    bus_.send(callManager("ListDevices"), Bus::endless, [rows](const BusReply& reply) {
+        if (!reply.isError())
+            *rows = readRows(reply.message());
+    });
+    const Bus::Call call = bus_.call(owner_.empty() ? contract::busName : owner_,
+                                     pathOf(environment), "org.freedesktop.DBus.Properties", "Get");
+    check(sd_bus_message_append(call.get(), "ss", environmentInterface, "Devices"), "a call");
+    bus_.send(call, Bus::endless, [rows, handler = std::move(handler)](const BusReply& reply) {
+        std::vector<std::string> uuids;
+        if (reply.isError()) {
+            handler(answerOf(reply), uuids);
+            return;
+        }
+        const void* indices = nullptr;
+        std::size_t bytes = 0;
+        check(sd_bus_message_enter_container(reply.message(), 'v', "au"), "the devices");
+        check(sd_bus_message_read_array(reply.message(), 'u', &indices, &bytes), "the devices");
+        const auto* first = static_cast<const std::uint32_t*>(indices);
+        for (std::size_t at = 0; at < bytes / sizeof(std::uint32_t); ++at) {
+            for (const DeviceRow& row : *rows) {
+                if (row.index == first[at])
+                    uuids.push_back(row.uuid);
+            }
+        }
+        handler({}, uuids);
+    });
+}
+
+void ServiceLink::deactivate(const std::string& environment,
+                             std::function<void(const Answer&)> handler) {
+    if (!isThere()) {
+        handler({Outcome::Lost, "", doesNotRun});
+        return;
+    }
+    act(bus_.call(owner_, pathOf(environment), environmentInterface, "Deactivate"),
+        std::move(handler));
+}
+
+void ServiceLink::leave(const std::string& environment,
+                        std::function<void(const Answer&)> handler) {
+    if (!isThere()) {
+        handler({Outcome::Lost, "", doesNotRun});
+        return;
+    }
+    const Bus::Call call =
+        bus_.call(owner_, pathOf(environment), environmentInterface, "RemoveProcessByPIDFD");
+    const client::Descriptor process = ownProcess();
+    check(sd_bus_message_append(call.get(), "h", process.get()), "a call");
+    act(call, std::move(handler));
+}
+
+void ServiceLink::listDevices(
+    std::function<void(const std::optional<std::vector<DeviceRow>>&)> handler) {
+    bus_.send(
+        callManager("ListDevices"), soon, [handler = std::move(handler)](const BusReply& reply) {
+            handler(reply.isError() ? std::nullopt : std::optional(readRows(reply.message())));
+        });
+}
+
+void ServiceLink::describeQueue(std::function<void(const Queue&)> handler) {
+    if (!isThere()) {
+        handler({});
+        return;
+    }
+    bus_.send(callManager("DescribeQueue"), soon,
+              [handler = std::move(handler)](const BusReply& reply) {
+                  handler(reply.isError() ? Queue() : readQueue(reply.message()));
+              });
+}
+
+void ServiceLink::readMemory(
+    std::function<void(const std::map<std::string, std::uint64_t>&)> handler) {
+    if (!isThere())
+        return;
+    bus_.send(callManager("ListProcesses"), Bus::endless,
+              [handler = std::move(handler)](const BusReply& reply) {
+                  if (!reply.isError())
+                      handler(readProcesses(reply.message()));
+              });
+}
+
+} // namespace genv::jobs

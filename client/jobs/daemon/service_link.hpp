@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The calls of genv-jobs to genvd, on one connection to the system bus. They go to the running
+// genvd only: one that an administrator has stopped stays stopped, and a listener is told when one
+// comes.
+#pragma once
+
+#include "client/jobs/daemon/bus.hpp"
+#include "client/jobs/daemon/request.hpp"
+#include "core/time.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::jobs {
+
+/// What genvd says about a request that waits.
+struct QueueEntry {
+    std::string waitsFor; ///< devices, earlier-requests or quota
+    std::string limit;    ///< of a quota
+    std::uint64_t used = 0;
+    std::uint64_t allowed = 0;
+    std::uint32_t position = 0;
+    std::optional<core::WallTime> expectedStart;
+};
+using Queue = std::map<std::string, QueueEntry>; ///< by environment
+
+struct DeviceRow {
+    std::uint32_t index = 0;
+    std::string uuid;
+    std::string model;
+};
+
+class ServiceLink {
+  public:
+    /// The outcome of a call that changes something.
+    enum class Outcome {
+        Done,
+        Gone, ///< there is no such environment any more
+        Lost, ///< genvd ended, or does not run
+        Failed,
+    };
+    struct Answer {
+        Outcome outcome = Outcome::Done;
+        std::string error; ///< name of the error
+        std::string text;  ///< of the error
+    };
+
+    /// `changed` is called when genvd has come (true) or gone (false).
+    ServiceLink(const Bus& bus, std::function<void(bool isThere)> changed);
+    ServiceLink(const ServiceLink&) = delete;
+    ServiceLink& operator=(const ServiceLink&) = delete;
+
+    [[nodiscard]] bool isThere() const noexcept { return !owner_.empty(); }
+
+    /// Starts an environment with this process as its root process, and waits without end for its
+    /// devices. The options are those of Activate.
+    void activate(const Dictionary& options, std::function<void(const Answer&)> handler);
+    /// Reads the UUIDs of the devices that an environment holds.
+    void readDevices(const std::string& environment,
+                     std::function<void(const Answer&, const std::vector<std::string>&)> handler);
+    /// Ends an environment of which this process is the only root process, or its wait.
+    void deactivate(const std::string& environment, std::function<void(const Answer&)> handler);
+    /// This process no longer keeps an environment.
+    void leave(const std::string& environment, std::function<void(const Answer&)> handler);
+
+    /// The devices of the machine; nothing if genvd does not answer soon. Starts genvd.
+    void listDevices(std::function<void(const std::optional<std::vector<DeviceRow>>&)> handler);
+    /// The requests that wait; empty if genvd does not answer soon.
+    void describeQueue(std::function<void(const Queue&)> handler);
+    /// The GPU memory that each environment uses, in bytes, as far as the driver knows it.
+    void readMemory(std::function<void(const std::map<std::string, std::uint64_t>&)> handler);
+
+  private:
+    void onOwner(const std::string& owner);
+    void act(const Bus::Call& call, std::function<void(const Answer&)> handler);
+    [[nodiscard]] Bus::Call callManager(const char* member) const;
+
+    const Bus& bus_;
+    const std::function<void(bool)> changed_;
+    std::string owner_; ///< unique name of genvd; "" = it does not run
+};
+
+} // namespace genv::jobs
