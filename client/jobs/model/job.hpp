@@ -53,10 +53,10 @@ struct Dependency {
 /// What decides when the tasks of a job start.
 struct Plan {
     std::int32_t priority = 0;
-    std::optional<core::WallTime> begin;
+    std::optional<core::WallTime> begin{};
     std::uint32_t parallel = 0; ///< tasks that may run at once; 0 = any number
     std::uint32_t retries = 0;  ///< further attempts of a task that fails or is lost
-    std::vector<Dependency> after;
+    std::vector<Dependency> after{};
 
     bool operator==(const Plan&) const = default;
 };
@@ -105,11 +105,11 @@ enum class Wish : std::uint8_t { None, Cancel, Requeue };
 
 /// One run of a task, as the database keeps it.
 struct Attempt {
-    std::string environment;               ///< id; empty once the attempt has ended
-    std::vector<std::string> devices;      ///< UUIDs
-    std::optional<core::WallTime> granted; ///< when it was recorded, with its GPUs
-    std::optional<core::WallTime> started; ///< when its start mark was seen
-    std::optional<core::WallTime> ended;
+    std::string environment{};               ///< id; empty once the attempt has ended
+    std::vector<std::string> devices{};      ///< UUIDs
+    std::optional<core::WallTime> granted{}; ///< when it was recorded, with its GPUs
+    std::optional<core::WallTime> started{}; ///< when its start mark was seen
+    std::optional<core::WallTime> ended{};
     int status = -1; ///< exit status; -1 = none: a signal, lost, or not yet ended
     int signal = 0;  ///< the signal that ended it; 0 = none
 
@@ -118,11 +118,11 @@ struct Attempt {
 
 /// What is known about a task that was started or canceled.
 struct Record {
-    Attempt last;                        ///< the newest attempt
-    std::chrono::seconds gpuTime{0};     ///< GPUs times seconds, of all attempts
-    std::uint64_t peakMemoryBytes = 0;   ///< the most GPU memory that a sample showed; 0 = unknown
-    std::optional<core::WallTime> ended; ///< when the task ended or was canceled
-    std::string reason; ///< why it failed or was canceled, in words; empty if the status says it
+    Attempt last{};                    ///< the newest attempt
+    std::chrono::seconds gpuTime{0};   ///< GPUs times seconds, of all attempts
+    std::uint64_t peakMemoryBytes = 0; ///< the most GPU memory that a sample showed; 0 = unknown
+    std::optional<core::WallTime> ended{}; ///< when the task ended or was canceled
+    std::string reason{}; ///< why it failed or was canceled, in words; empty if the status says it
 
     bool operator==(const Record&) const = default;
 };
@@ -158,7 +158,7 @@ struct Task {
 struct Ending {
     int status = -1; ///< -1: not known, the attempt is lost
     int signal = 0;
-    std::string reason; ///< for an attempt that could not run its command; else empty
+    std::string reason{}; ///< for an attempt that could not run its command; else empty
     core::WallTime at{};
 
     [[nodiscard]] bool isLost() const { return status < 0 && signal == 0; }
