@@ -225,6 +225,9 @@ class RandomSchedule : public testing::TestWithParam<unsigned> {
             EXPECT_EQ(book->task(attempt.task).lastAttempt, attempt.attempt);
             EXPECT_TRUE(book->task(attempt.task).isOpen());
         }
+        std::set<TaskName> open;
+        for (const auto& [attempt, kept] : store.attempts)
+            EXPECT_TRUE(kept.ended || open.insert(attempt.task).second) << "two are recorded";
         EXPECT_EQ(book->wanted(requested, now()), wantedByTheRules());
     }
     void expectAllIsTold() {

@@ -485,7 +485,9 @@ TEST_F(BookTest, ChangesNothingForARequestThatCannotBeWritten) {
     EXPECT_EQ(book->jobs().size(), 1U);
     EXPECT_EQ(book->jobs().at(1).tasks, before);
     EXPECT_TRUE(added.empty() && changed.empty());
-    EXPECT_FALSE(book->mustWriteAgain());
+    store.isFull = false;
+    EXPECT_TRUE(book->writeAgain());
+    EXPECT_EQ(store.kept.at(1).tasks, before);
     EXPECT_EQ(wanted(), (Tasks{{1, 3}}));
 }
 
@@ -536,9 +538,27 @@ TEST_F(BookTest, DecidesDependenciesAfterACrashBetweenTwoWrites) {
     EXPECT_EQ(store.kept.at(2).tasks[0].state, TaskState::Canceled);
 }
 
+TEST_F(BookTest, WritesTheStepsOfAnAttemptWithTheNextChange) {
+    submit(array(2, {.retries = 1}));
+    const AttemptName first = begin({1, 1});
+    const int writes = store.writes;
+    book->started(first, at(1));
+    EXPECT_TRUE(book->mustWriteAgain());
+    EXPECT_EQ(book->writeError(), "");
+    book->ended(first, ending(1));
+    EXPECT_FALSE(book->isWritten({1, 1}));
+    EXPECT_EQ(store.writes, writes);
+    begin({1, 1});
+    EXPECT_EQ(store.writes, writes + 1);
+    EXPECT_FALSE(book->mustWriteAgain());
+    EXPECT_EQ(store.attempts.at(first).ended, at(10));
+    EXPECT_EQ(store.attempts.at({{1, 1}, 2}).ended, std::nullopt);
+}
+
 TEST_F(BookTest, KeepsTheHighestSampleWithoutAWriteForEach) {
     submit(single());
     const AttemptName attempt = run({1, 0});
+    book->writeAgain();
     const int writes = store.writes;
     book->used(attempt, 5);
     book->used(attempt, 9);

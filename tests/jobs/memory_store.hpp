@@ -28,9 +28,13 @@ class MemoryStore final : public Store {
     void write(std::span<const TaskChange> changes) override {
         requireSpace();
         ++writes;
-        for (const TaskChange& change : changes)
+        for (const TaskChange& change : changes) {
+            if (change.task.lastAttempt > 0)
+                attempts[{{change.job, change.task.number}, change.task.lastAttempt}] =
+                    change.task.record().last;
             *std::ranges::find(kept.at(change.job).tasks, change.task.number, &Task::number) =
                 change.task;
+        }
     }
     void remove(std::span<const JobNumber> jobs) override {
         requireSpace();
@@ -44,6 +48,7 @@ class MemoryStore final : public Store {
     int writes = 0;
     JobNumber last = 0;
     std::map<JobNumber, Job> kept;
+    std::map<AttemptName, Attempt> attempts;
 
   private:
     void requireSpace() const {

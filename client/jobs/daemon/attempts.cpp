@@ -16,6 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto beforeNextTry = 10s;
+constexpr auto beforeWrite =
+    200ms; // the next attempt is often recorded earlier, with the last one's end
 
 constexpr const char* neverBegan = "its unit ended before the command started "
                                    "(\"journalctl --user -t genv-job\" says more)";
@@ -112,6 +114,7 @@ void Attempts::onStarted(const AttemptName& attempt) {
         return;
     const std::string environment = task.record().last.environment;
     parts_.book.started(attempt, wallClock());
+    writeLater();
     parts_.leaving.leave(environment);
     listener_.started(attempt.task);
 }
@@ -160,7 +163,7 @@ void Attempts::finish(const AttemptName& attempt) {
         finished_.erase(attempt);
     } else {
         finished_.insert(attempt);
-        again_.start(beforeNextTry);
+        writeLater();
     }
 }
 
@@ -172,7 +175,11 @@ void Attempts::tidy() {
     for (const AttemptName& attempt : std::set<AttemptName>(finished_))
         finish(attempt);
     if (!finished_.empty() || parts_.book.mustWriteAgain())
-        again_.start(beforeNextTry);
+        writeLater();
+}
+
+void Attempts::writeLater() {
+    again_.start(parts_.book.writeError().empty() ? beforeWrite : beforeNextTry);
 }
 
 } // namespace genv::jobs

@@ -62,6 +62,7 @@ class Attempts {
     void finish(const AttemptName& attempt);
     void removeOldFiles();
     void tidy();
+    void writeLater();
 
     Parts parts_;
     AttemptFiles files_;

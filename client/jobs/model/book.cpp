@@ -91,7 +91,7 @@ AttemptName Book::begin(TaskName name, const std::string& environment,
 void Book::started(AttemptName attempt, core::WallTime at) {
     const Task* const task = find(attempt.task);
     if (task != nullptr && isCurrent(*task, attempt) && task->state == TaskState::Starting)
-        fact({{attempt.task.job, steps::started(*task, at)}});
+        step(attempt.task, steps::started(*task, at));
 }
 
 void Book::notStarted(AttemptName attempt, core::WallTime now) {
@@ -109,8 +109,7 @@ void Book::refused(TaskName name, const std::string& reason, core::WallTime now)
 void Book::ended(AttemptName attempt, const Ending& ending) {
     const Task* const task = find(attempt.task);
     if (task != nullptr && isCurrent(*task, attempt))
-        fact({{attempt.task.job,
-               steps::ended(*task, ending, jobs_.at(attempt.task.job).plan.retries)}});
+        step(attempt.task, steps::ended(*task, ending, jobs_.at(attempt.task.job).plan.retries));
 }
 
 // A peak alone is not worth a write: the end of the attempt follows.
@@ -156,15 +155,14 @@ void Book::insert(Job job) {
     added_.insert(number);
 }
 
-// Writes the changes, with whatever could not be written before.
+// Writes what is not yet written and then the changes: a task may be in both, with an attempt that
+// ended and the next one.
 void Book::write(const Changes& changes) {
-    Changes all = changes;
-    std::set<TaskName> changed;
-    for (const TaskChange& change : changes)
-        changed.insert({change.job, change.task.number});
+    Changes all;
+    all.reserve(unwritten_.size() + changes.size());
     for (const TaskName& name : unwritten_)
-        if (!changed.contains(name))
-            all.push_back({name.job, task(name)});
+        all.push_back({name.job, task(name)});
+    all.insert(all.end(), changes.begin(), changes.end());
     if (all.empty())
         return;
     try {
@@ -175,6 +173,7 @@ void Book::write(const Changes& changes) {
         throw;
     }
     unwritten_.clear();
+    hasSteps_ = false;
     writeError_.clear();
 }
 
@@ -187,6 +186,14 @@ void Book::request(const Changes& changes) {
 
 void Book::fact(const Changes& changes) {
     note(changes);
+    settle();
+    tell();
+}
+
+void Book::step(TaskName name, Task task) {
+    unwritten_.insert(name);
+    hasSteps_ = true;
+    make({{name.job, std::move(task)}});
     settle();
     tell();
 }

@@ -71,7 +71,9 @@ class Book {
     [[nodiscard]] Blocked blockedBy(TaskName task, core::WallTime now) const;
 
     // The steps of an attempt. All but begin() are facts: they never throw, and one that does not
-    // fit the state of the task, such as a second end, changes nothing.
+    // fit the state of the task, such as a second end, changes nothing. The start and the end are
+    // on the disk in the files of the attempt, so that they are written with the next change, or by
+    // writeAgain(): a task costs one transaction, not three.
 
     /// Records the next attempt of a waiting task, before anything of it is started. Throws Error:
     /// NoSuchJob, InvalidArgs if the task must not start now (it was canceled, held...; give
@@ -87,17 +89,19 @@ class Book {
     void refused(TaskName task, const std::string& reason, core::WallTime now);
     /// The attempt ended. A failure or loss makes the task wait again where its retries allow.
     void ended(AttemptName attempt, const Ending& ending);
-    /// A sample of the GPU memory of a running attempt. It is written with the next change.
+    /// A sample of the GPU memory of a running attempt. It is written with the next change, and
+    /// not told.
     void used(AttemptName attempt, std::uint64_t gpuMemoryBytes);
 
-    /// Whether everything about a task is on the disk. Until then, the files of its ended attempt
-    /// must stay.
+    /// Whether everything about a task is in the database. Until then, the files of its ended
+    /// attempt must stay.
     [[nodiscard]] bool isWritten(TaskName task) const { return !unwritten_.contains(task); }
-    /// Whether the last write failed, so that writeAgain() should be called from time to time.
-    [[nodiscard]] bool mustWriteAgain() const { return !writeError_.empty(); }
-    /// Why; empty if it did not fail.
+    /// Whether writeAgain() should be called: soon, or from time to time if the last write failed.
+    [[nodiscard]] bool mustWriteAgain() const { return hasSteps_ || !writeError_.empty(); }
+    /// Why the last write failed; empty if it did not.
     [[nodiscard]] const std::string& writeError() const { return writeError_; }
-    /// Writes what could not be written, and samples. Returns whether everything is written.
+    /// Writes the steps, samples and whatever could not be written. Returns whether everything is
+    /// written.
     bool writeAgain();
 
     // What the user asks for. An empty list means all tasks of the job. Each returns the tasks that
@@ -139,6 +143,7 @@ class Book {
     void write(const Changes& changes);
     void request(const Changes& changes);
     void fact(const Changes& changes);
+    void step(TaskName name, Task task);
     void note(const Changes& changes);
     void make(const Changes& changes);
     void settle();
@@ -154,6 +159,7 @@ class Book {
     std::size_t unfinished_ = 0; ///< jobs
 
     std::set<TaskName> unwritten_;
+    bool hasSteps_ = false; ///< of attempts, unwritten
     std::string writeError_;
     std::set<JobNumber> unsettled_; ///< jobs whose dependencies are to be looked at
     std::set<JobNumber> added_;     ///< not yet told
