@@ -67,18 +67,19 @@ AttemptOrder Attempts::orderOf(TaskName task, const std::string& environment) {
     return order;
 }
 
-void Attempts::begin(TaskName task, const std::string& environment,
-                     const std::vector<std::string>& devices) {
-    const AttemptOrder order = orderOf(task, environment);
+void Attempts::begin(TaskName task, Grant grant) {
+    const AttemptOrder order = orderOf(task, grant.environment);
     const Submission& submission = parts_.submissions.get(task.job);
     const UnitLimits limits{submission.cpus, submission.memoryBytes};
-    const AttemptName attempt = parts_.book.begin(task, environment, devices, wallClock());
+    const AttemptName attempt =
+        parts_.book.begin(task, grant.environment, grant.devices, wallClock());
     try {
         files_.write(attempt, order);
     } catch (const Error&) {
         parts_.book.notStarted(attempt, wallClock());
         throw;
     }
+    holders_[attempt] = std::move(grant.holder);
     parts_.units.start(attempt, limits,
                        [this, attempt](const std::string& text) { onGone(attempt, text); });
 }
@@ -112,10 +113,9 @@ void Attempts::onStarted(const AttemptName& attempt) {
     const Task& task = parts_.book.task(attempt.task);
     if (task.state != TaskState::Starting || !files_.isClaimed(attempt))
         return;
-    const std::string environment = task.record().last.environment;
     parts_.book.started(attempt, wallClock());
     writeLater();
-    parts_.leaving.leave(environment);
+    holders_.erase(attempt);
     listener_.started(attempt.task);
 }
 
@@ -138,21 +138,19 @@ void Attempts::onGone(const AttemptName& attempt, const std::string& why) {
 void Attempts::judge(const AttemptName& attempt, const std::string& why) {
     const core::WallTime now = wallClock();
     const Task& task = parts_.book.task(attempt.task);
-    const bool isStarting = task.state == TaskState::Starting;
-    const std::string environment = task.record().last.environment;
+    holders_.erase(attempt);
     std::optional<Ending> ending = files_.ending(attempt);
     if (!ending && !files_.isClaimed(attempt) && files_.revoke(attempt)) {
         parts_.book.notStarted(attempt, now);
-        parts_.leaving.leave(environment);
         listener_.notStarted(attempt.task, why.empty() ? neverBegan : why);
         return;
     }
     if (!ending)
         ending = Ending{.status = -1, .signal = 0, .reason = {}, .at = now};
-    if (isStarting) {
+    if (task.wish != Wish::None)
+        ending->reason.clear(); // its unit was stopped for that
+    if (task.state == TaskState::Starting)
         parts_.book.started(attempt, std::min(now, ending->at));
-        parts_.leaving.leave(environment);
-    }
     parts_.book.ended(attempt, *ending);
 }
 

@@ -4,7 +4,8 @@
 // the start mark and its revocation succeeds.
 #pragma once
 
-#include "client/jobs/daemon/leaving.hpp"
+#include "client/jobs/daemon/holder.hpp"
+#include "client/jobs/daemon/requests.hpp"
 #include "client/jobs/daemon/submissions.hpp"
 #include "client/jobs/daemon/unit_link.hpp"
 #include "client/jobs/files/attempt.hpp"
@@ -13,6 +14,8 @@
 #include "client/loop.hpp"
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,17 +37,15 @@ class Attempts {
         Submissions& submissions;
         const Places& places;
         UnitLink& units;
-        Leaving& leaving;
     };
 
     Attempts(const Parts& parts, sd_event* loop, Listener listener);
     Attempts(const Attempts&) = delete;
     Attempts& operator=(const Attempts&) = delete;
 
-    /// Starts the next attempt of a task in this environment. Throws Error, and has then started
+    /// Starts the next attempt of a task in its environment. Throws Error, and has then started
     /// nothing.
-    void begin(TaskName task, const std::string& environment,
-               const std::vector<std::string>& devices);
+    void begin(TaskName task, Grant grant);
     /// Ends what runs of a task.
     void stop(TaskName task);
 
@@ -67,6 +68,8 @@ class Attempts {
     Parts parts_;
     AttemptFiles files_;
     const Listener listener_;
+    /// Of attempts whose genv-job has not joined the environment.
+    std::map<AttemptName, std::unique_ptr<Holder>> holders_;
     std::set<AttemptName> finished_; ///< their files are still there
     std::set<AttemptName> unjudged_; ///< their units are gone, and their files cannot be read
     event::Timer again_;

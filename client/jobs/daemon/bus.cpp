@@ -71,7 +71,7 @@ std::string BusReply::errorText() const {
     const sd_bus_error* error = sd_bus_message_get_error(message_);
     if (error == nullptr)
         return {};
-    return core::escaped(error->message != nullptr ? error->message : error->name, 512);
+    return core::printable(error->message != nullptr ? error->message : error->name);
 }
 
 Bus::Bus(sdbus::IConnection& connection, sd_event* loop) : bus_(dbus::raw::Bus(connection).get()) {

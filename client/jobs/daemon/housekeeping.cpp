@@ -56,9 +56,12 @@ void Housekeeping::expectUnfinished() {
     isMarked_ = true;
 }
 
+// The database comes first: after a crash, it may have a task that still runs.
 void Housekeeping::onChange() {
-    if (!book_.isUnfinished() && std::exchange(isMarked_, false))
-        ::unlink(places_.unfinished.c_str());
+    if (!isMarked_ || book_.isUnfinished() || !book_.writeAgain())
+        return;
+    ::unlink(places_.unfinished.c_str());
+    isMarked_ = false;
 }
 
 void Housekeeping::forget() {

@@ -138,7 +138,7 @@ std::string reasonOf(const Book& book, TaskName name, const WaitingFacts& facts)
     case TaskState::Failed:
         return howFailed(task.record());
     case TaskState::Lost:
-        return "its end was not seen";
+        return task.record().reason.empty() ? "its end was not seen" : task.record().reason;
     case TaskState::Canceled:
         return task.record().reason;
     case TaskState::Done:

@@ -18,7 +18,6 @@ namespace error = dbus::contract::error;
 using namespace std::chrono_literals;
 
 constexpr auto beforeResend = 250ms;
-constexpr auto beforeCancelAgain = 200ms;
 constexpr auto beforeRetry = 30s;
 constexpr auto maxDelay = 60s;
 
@@ -44,11 +43,9 @@ std::string idOf(TaskName task, const Wanted& wanted) {
 
 } // namespace
 
-Requests::Requests(ServiceLink& service, Leaving& leaving, sd_event* loop, uid_t uid,
-                   Listener listener)
-    : service_(service), leaving_(leaving), uid_(uid), listener_(std::move(listener)),
-      resend_(loop, [this] { sendAll(); }), cancelAgain_(loop, [this] { cancelAll(); }),
-      delayTimer_(loop, [this] {
+Requests::Requests(ServiceLink& service, sd_event* loop, uid_t uid, Listener listener)
+    : service_(service), uid_(uid), listener_(std::move(listener)),
+      resend_(loop, [this] { sendAll(); }), delayTimer_(loop, [this] {
           setDelayTimer();
           listener_.changed();
       }) {}
@@ -56,7 +53,7 @@ Requests::Requests(ServiceLink& service, Leaving& leaving, sd_event* loop, uid_t
 void Requests::open(TaskName task, Wanted wanted) {
     std::string environment = idOf(task, wanted);
     Request& request = requests_[task];
-    request = {0, std::move(wanted), std::move(environment), false, false};
+    request = {0, std::move(wanted), std::move(environment), std::make_unique<Holder>(), false};
     send(task, request);
 }
 
@@ -79,7 +76,7 @@ void Requests::send(TaskName task, Request& request) {
         return;
     request.isSent = true;
     request.serial = ++lastSerial_; // so that a late answer to an earlier call is ignored
-    service_.activate(optionsOf(task, request),
+    service_.activate(optionsOf(task, request), request.holder->descriptor(),
                       [this, task, serial = request.serial](const Answer& answer) {
                           onAnswer(task, serial, answer);
                       });
@@ -98,8 +95,8 @@ Requests::Request* Requests::find(TaskName task, std::uint64_t serial) {
 }
 
 void Requests::onAnswer(TaskName task, std::uint64_t serial, const Answer& answer) {
-    if (withdrawn_.contains(serial)) {
-        onWithdrawn(serial, answer);
+    if (withdrawn_.erase(serial) > 0) {
+        listener_.changed(); // there is room for another one
         return;
     }
     Request* request = find(task, serial);
@@ -109,25 +106,15 @@ void Requests::onAnswer(TaskName task, std::uint64_t serial, const Answer& answe
         onFailure(task, *request, answer);
         return;
     }
-    request->isGranted = true;
     service_.readDevices(request->environment,
                          [this, task, serial](const Answer& read, const auto& devices) {
                              onDevices(task, serial, read, devices);
                          });
 }
 
-// The wait has ended, or the grant came first.
-void Requests::onWithdrawn(std::uint64_t serial, const Answer& answer) {
-    const std::string environment = withdrawn_.extract(serial).mapped();
-    if (answer.outcome == ServiceLink::Outcome::Done)
-        leaving_.leave(environment);
-    listener_.changed();
-}
-
 void Requests::onFailure(TaskName task, Request& request, const Answer& answer) {
     if (answer.outcome == ServiceLink::Outcome::Lost) {
         request.isSent = false; // the next genvd gets it
-        request.isGranted = false;
         if (service_.isThere())
             resend_.start(beforeResend);
         return;
@@ -161,46 +148,21 @@ void Requests::onDevices(TaskName task, std::uint64_t serial, const Answer& answ
         onFailure(task, *request, answer);
         return;
     }
-    const std::string environment = request->environment;
-    const bool hasAll = devices.size() >= request->wanted.gpus;
+    Request taken = std::move(*request);
     requests_.erase(task);
-    if (answer.outcome == ServiceLink::Outcome::Done && hasAll) {
-        listener_.granted(task, environment, devices);
+    if (answer.outcome == ServiceLink::Outcome::Done && devices.size() >= taken.wanted.gpus) {
+        listener_.granted(task, {std::move(taken.environment), devices, std::move(taken.holder)});
         return;
     }
     // It has ended again, or an older environment had this id.
-    leaving_.leave(environment);
     delay(task, "its environment ended before it started");
 }
 
+// The end of its holder ends a wait.
 void Requests::withdraw(TaskName task) {
-    const auto found = requests_.find(task);
-    if (found == requests_.end())
-        return;
-    const Request request = std::move(found->second);
-    requests_.erase(found);
-    if (request.isGranted) {
-        leaving_.leave(request.environment);
-    } else if (request.isSent) {
-        withdrawn_[request.serial] = request.environment;
-        cancel(request.serial);
-    }
-}
-
-// A cancellation can reach genvd before it has made the environment. Then it is repeated.
-void Requests::cancel(std::uint64_t serial) {
-    service_.deactivate(withdrawn_.at(serial), [this, serial](const Answer& answer) {
-        if (answer.outcome != ServiceLink::Outcome::Done && withdrawn_.contains(serial))
-            cancelAgain_.start(beforeCancelAgain);
-    });
-}
-
-void Requests::cancelAll() {
-    std::vector<std::uint64_t> serials;
-    for (const auto& [serial, environment] : withdrawn_)
-        serials.push_back(serial);
-    for (const std::uint64_t serial : serials)
-        cancel(serial);
+    const auto request = requests_.extract(task);
+    if (!request.empty() && request.mapped().isSent)
+        withdrawn_.insert(request.mapped().serial);
 }
 
 std::set<TaskName> Requests::tasks() const {
@@ -262,10 +224,9 @@ void Requests::setDelayTimer() {
 
 void Requests::onService(bool isThere) {
     if (!isThere) {
-        for (const auto& [serial, environment] : std::exchange(withdrawn_, {}))
-            leaving_.leave(environment); // the next genvd may keep its place in the queue
+        withdrawn_.clear(); // their waits ended with genvd
         for (auto& [task, request] : requests_)
-            request.isSent = request.isGranted = false;
+            request.isSent = false;
         return;
     }
     sendAll();

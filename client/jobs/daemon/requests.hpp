@@ -4,7 +4,7 @@
 // gives it its old place. A request that is refused for now is tried again later.
 #pragma once
 
-#include "client/jobs/daemon/leaving.hpp"
+#include "client/jobs/daemon/holder.hpp"
 #include "client/jobs/daemon/service_link.hpp"
 #include "client/jobs/model/job.hpp"
 #include "client/loop.hpp"
@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,13 +33,18 @@ struct Wanted {
     std::int32_t priority = 0;
 };
 
+/// The devices of a task, as long as the holder lives or another process has joined the
+/// environment.
+struct Grant {
+    std::string environment;
+    std::vector<std::string> devices; ///< UUIDs
+    std::unique_ptr<Holder> holder;
+};
+
 class Requests {
   public:
     struct Listener {
-        /// The task has its devices. If it does not use them, drop() gives them back.
-        std::function<void(TaskName, const std::string& environment,
-                           const std::vector<std::string>& devices)>
-            granted;
+        std::function<void(TaskName, Grant)> granted;
         /// genvd refuses the request for good.
         std::function<void(TaskName, const std::string& reason)> refused;
         /// There is room for another request, or one may be tried again.
@@ -46,7 +52,7 @@ class Requests {
     };
 
     /// The other objects must outlive this one.
-    Requests(ServiceLink& service, Leaving& leaving, sd_event* loop, uid_t uid, Listener listener);
+    Requests(ServiceLink& service, sd_event* loop, uid_t uid, Listener listener);
     Requests(const Requests&) = delete;
     Requests& operator=(const Requests&) = delete;
 
@@ -81,8 +87,8 @@ class Requests {
         std::uint64_t serial = 0;
         Wanted wanted;
         std::string environment;
+        std::unique_ptr<Holder> holder;
         bool isSent = false;
-        bool isGranted = false;
     };
     struct Delay {
         Clock::time_point until;
@@ -95,27 +101,22 @@ class Requests {
     void sendAll();
     [[nodiscard]] Request* find(TaskName task, std::uint64_t serial);
     void onAnswer(TaskName task, std::uint64_t serial, const Answer& answer);
-    void onWithdrawn(std::uint64_t serial, const Answer& answer);
     void onFailure(TaskName task, Request& request, const Answer& answer);
     void onDevices(TaskName task, std::uint64_t serial, const Answer& answer,
                    const std::vector<std::string>& devices);
-    void cancel(std::uint64_t serial);
-    void cancelAll();
     void postpone(TaskName task, std::chrono::milliseconds delay, const std::string& reason,
                   bool isQuota);
     void setDelayTimer();
     [[nodiscard]] Dictionary optionsOf(TaskName task, const Request& request) const;
 
     ServiceLink& service_;
-    Leaving& leaving_;
     const uid_t uid_;
     const Listener listener_;
     std::uint64_t lastSerial_ = 0;
     std::map<TaskName, Request> requests_;
-    std::map<std::uint64_t, std::string> withdrawn_; ///< serial of a call to its environment
+    std::set<std::uint64_t> withdrawn_; ///< calls whose answers are still to come
     std::map<TaskName, Delay> delays_;
     event::Timer resend_;
-    event::Timer cancelAgain_;
     event::Timer delayTimer_;
 };
 

@@ -25,25 +25,22 @@ Scheduler::Scheduler(Book& book, Store& store, const Places& places, const Buses
       service_(buses.system,
                [this](bool isThere) {
                    requests_.onService(isThere);
-                   if (isThere)
-                       leaving_.onService();
                    turn_.schedule();
                }),
-      leaving_(service_, loop),
-      requests_(service_, leaving_, loop, uid,
-                {.granted = [this](TaskName task, const std::string& environment,
-                                   const auto& devices) { onGranted(task, environment, devices); },
-                 .refused =
-                     [this](TaskName task, const std::string& reason) {
-                         book_.refused(task, reason, wallClock());
-                     },
-                 .changed = [this] { turn_.schedule(); }}),
+      requests_(
+          service_, loop, uid,
+          {.granted = [this](TaskName task, Grant grant) { onGranted(task, std::move(grant)); },
+           .refused =
+               [this](TaskName task, const std::string& reason) {
+                   book_.refused(task, reason, wallClock());
+               },
+           .changed = [this] { turn_.schedule(); }}),
       units_(buses.user, std::move(runner),
              {.appeared = [this] { onManager(true); },
               .disappeared = [this] { onManager(false); },
               .started = [this](const AttemptName& attempt) { attempts_.onStarted(attempt); },
               .gone = [this](const AttemptName& attempt) { attempts_.onGone(attempt); }}),
-      attempts_({book_, submissions_, places, units_, leaving_}, loop,
+      attempts_({book_, submissions_, places, units_}, loop,
                 {.notStarted = [this](TaskName task,
                                       const std::string& why) { requests_.delay(task, why); },
                  .started = [this](TaskName task) { requests_.settle(task); },
@@ -67,14 +64,13 @@ void Scheduler::onManager(bool isThere) {
     turn_.schedule();
 }
 
-void Scheduler::onGranted(TaskName task, const std::string& environment,
-                          const std::vector<std::string>& devices) {
+// A grant that is not used ends here, with its holder.
+void Scheduler::onGranted(TaskName task, Grant grant) {
     try {
         if (!units_.isThere())
             fail(ErrorCode::NotSupported, "the user's manager has ended");
-        attempts_.begin(task, environment, devices);
+        attempts_.begin(task, std::move(grant));
     } catch (const Error& error) {
-        leaving_.leave(environment);
         if (error.code() != ErrorCode::InvalidArgs) { // it was canceled or held meanwhile
             requests_.delay(task, error.what());
             std::fprintf(stderr, "genv-jobs: job %u: %s\n", task.job, error.what());

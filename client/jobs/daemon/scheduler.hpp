@@ -5,7 +5,6 @@
 #pragma once
 
 #include "client/jobs/daemon/attempts.hpp"
-#include "client/jobs/daemon/leaving.hpp"
 #include "client/jobs/daemon/requests.hpp"
 #include "client/jobs/daemon/service_link.hpp"
 #include "client/jobs/daemon/submissions.hpp"
@@ -56,8 +55,7 @@ class Scheduler {
 
   private:
     void onBook(const std::set<JobNumber>& added, const std::set<JobNumber>& changed);
-    void onGranted(TaskName task, const std::string& environment,
-                   const std::vector<std::string>& devices);
+    void onGranted(TaskName task, Grant grant);
     void onManager(bool isThere);
     void act();
     void makeRequests();
@@ -72,7 +70,6 @@ class Scheduler {
     event::Deferred turn_;
     event::WallTimer begin_;
     ServiceLink service_;
-    Leaving leaving_;
     Requests requests_;
     UnitLink units_;
     Attempts attempts_;

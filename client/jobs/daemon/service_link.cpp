@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/daemon/service_link.hpp"
 
-#include "client/descriptor.hpp"
 #include "client/jobs/daemon/variants.hpp"
 #include "client/loop.hpp"
-#include "core/glibc_pidfd.hpp"
 #include "dbus/contract/names.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <limits>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 namespace genv::jobs {
@@ -34,27 +28,11 @@ std::string pathOf(const std::string& environment) {
     return dbus::raw::encodePath(contract::environmentPathPrefix, environment);
 }
 
-client::Descriptor ownProcess() {
-    client::Descriptor process(::pidfd_open(::getpid(), 0));
-    if (!process.isOpen())
-        throw std::system_error(errno, std::generic_category(), "a pidfd");
-    return process;
-}
-
-bool saysGone(const BusReply& reply) {
-    return reply.isError(contract::error::noSuchEnvironment) ||
-           reply.isError(contract::error::noSuchProcess) ||
-           reply.isError("org.freedesktop.DBus.Error.UnknownObject") ||
-           reply.isError("org.freedesktop.DBus.Error.UnknownMethod");
-}
-
 ServiceLink::Answer answerOf(const BusReply& reply) {
     using Outcome = ServiceLink::Outcome;
     if (!reply.isError())
         return {};
-    const Outcome outcome = reply.isLost()    ? Outcome::Lost
-                            : saysGone(reply) ? Outcome::Gone
-                                              : Outcome::Failed;
+    const Outcome outcome = reply.isLost() ? Outcome::Lost : Outcome::Failed;
     return {outcome, std::string(reply.errorName()), reply.errorText()};
 }
 
@@ -151,16 +129,16 @@ void ServiceLink::act(const Bus::Call& call, std::function<void(const Answer&)> 
               [handler = std::move(handler)](const BusReply& reply) { handler(answerOf(reply)); });
 }
 
-void ServiceLink::activate(const Dictionary& options, std::function<void(const Answer&)> handler) {
+void ServiceLink::activate(const Dictionary& options, int process,
+                           std::function<void(const Answer&)> handler) {
     if (!isThere()) {
         handler({Outcome::Lost, "", doesNotRun});
         return;
     }
     const Bus::Call call = callManager("Activate");
-    const client::Descriptor process = ownProcess();
     check(sd_bus_message_open_container(call.get(), 'a', "{sv}"), "a request");
     appendEntries(call.get(), options);
-    check(sd_bus_message_append(call.get(), "{sv}", "process", "h", process.get()), "a request");
+    check(sd_bus_message_append(call.get(), "{sv}", "process", "h", process), "a request");
     check(sd_bus_message_close_container(call.get()), "a request");
     act(call, std::move(handler));
 }
@@ -196,29 +174,6 @@ void ServiceLink::readDevices(
         }
         handler({}, uuids);
     });
-}
-
-void ServiceLink::deactivate(const std::string& environment,
-                             std::function<void(const Answer&)> handler) {
-    if (!isThere()) {
-        handler({Outcome::Lost, "", doesNotRun});
-        return;
-    }
-    act(bus_.call(owner_, pathOf(environment), environmentInterface, "Deactivate"),
-        std::move(handler));
-}
-
-void ServiceLink::leave(const std::string& environment,
-                        std::function<void(const Answer&)> handler) {
-    if (!isThere()) {
-        handler({Outcome::Lost, "", doesNotRun});
-        return;
-    }
-    const Bus::Call call =
-        bus_.call(owner_, pathOf(environment), environmentInterface, "RemoveProcessByPIDFD");
-    const client::Descriptor process = ownProcess();
-    check(sd_bus_message_append(call.get(), "h", process.get()), "a call");
-    act(call, std::move(handler));
 }
 
 void ServiceLink::listDevices(

@@ -36,10 +36,9 @@ struct DeviceRow {
 
 class ServiceLink {
   public:
-    /// The outcome of a call that changes something.
+    /// The outcome of a call.
     enum class Outcome {
         Done,
-        Gone, ///< there is no such environment any more
         Lost, ///< genvd ended, or does not run
         Failed,
     };
@@ -56,17 +55,13 @@ class ServiceLink {
 
     [[nodiscard]] bool isThere() const noexcept { return !owner_.empty(); }
 
-    /// Starts an environment with this process as its root process, and waits without end for its
-    /// devices. The options are those of Activate.
-    void activate(const Dictionary& options, std::function<void(const Answer&)> handler);
+    /// Starts an environment with the process of a pidfd as its root process, and waits without end
+    /// for its devices. The options are those of Activate.
+    void activate(const Dictionary& options, int process,
+                  std::function<void(const Answer&)> handler);
     /// Reads the UUIDs of the devices that an environment holds.
     void readDevices(const std::string& environment,
                      std::function<void(const Answer&, const std::vector<std::string>&)> handler);
-    /// Ends an environment of which this process is the only root process, or its wait.
-    void deactivate(const std::string& environment, std::function<void(const Answer&)> handler);
-    /// This process no longer keeps an environment.
-    void leave(const std::string& environment, std::function<void(const Answer&)> handler);
-
     /// The devices of the machine; nothing if genvd does not answer soon. Starts genvd.
     void listDevices(std::function<void(const std::optional<std::vector<DeviceRow>>&)> handler);
     /// The requests that wait; empty if genvd does not answer soon.
