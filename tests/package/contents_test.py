@@ -217,7 +217,7 @@ class Contents(unittest.TestCase):
                 self.assertNotRegex(headers, r"GNU_STACK .* RWE")
                 self.assertNotRegex(dynamic, r"R(UN)?PATH|TEXTREL")
                 self.assertNotIn(".debug_info", run("readelf", "-SW", file))
-        self.assertLessEqual({"genvd", "genvctl", "genv-nvml", "genv-slurm", "genv-monitor", "genv-notify", "genv-top", "genv-watch", "docker", "nvidia-smi"}, seen)
+        self.assertLessEqual({"genvd", "genvctl", "genv-nvml", "genv-slurm", "genv-job", "genv-jobs", "genv-monitor", "genv-notify", "genv-top", "genv-watch", "docker", "nvidia-smi"}, seen)
 
     def test_the_watcher_of_a_command_needs_libc_only(self):
         """There is one for each running command of "genvctl run"."""
@@ -244,12 +244,15 @@ class Contents(unittest.TestCase):
     def test_units(self):
         units = sorted(self.units.glob("*.service")) + sorted(self.units.glob("*.socket"))
         self.assertGreaterEqual(len(units), 2)
-        for unit in units + [self.root / "usr/lib/systemd/user/genv-notify.service"]:
+        user_units = sorted((self.root / "usr/lib/systemd/user").glob("*.service"))
+        self.assertEqual([unit.name for unit in user_units],
+                         ["genv-jobs-resume.service", "genv-jobs.service", "genv-notify.service"])
+        for unit in units + user_units:
             # A program without a path is systemd's own.
             for program in re.findall(r"^ExecStart=[-+!@:]*(/\S+)", unit.read_text(encoding="utf-8"), re.M):
                 self.assertTrue((self.root / program[1:]).exists(), f"{unit.name}: {program}")
         self.verify("--system", self.units, [unit.name for unit in units])
-        self.verify("--user", "usr/lib/systemd/user", ["genv-notify.service"])
+        self.verify("--user", "usr/lib/systemd/user", [unit.name for unit in user_units])
 
     def verify(self, manager, folder, units):
         """Verifies units. Their programs are not installed on this machine, so /bin/true replaces them."""
@@ -323,6 +326,10 @@ class Contents(unittest.TestCase):
         activation = (self.root / "usr/share/dbus-1/system-services/dev.genv.Manager.service").read_text(encoding="utf-8")
         unit = re.search(r"^SystemdService=(\S+)", activation, re.M).group(1)
         self.assertTrue((self.units / unit).exists())
+        activation = (self.root / "usr/share/dbus-1/services/dev.genv.Jobs.service").read_text(encoding="utf-8")
+        unit = re.search(r"^SystemdService=(\S+)", activation, re.M).group(1)
+        self.assertTrue((self.root / "usr/lib/systemd/user" / unit).exists())
+        self.assertTrue((self.root / re.search(r"^Exec=/(\S+)", activation, re.M).group(1)).exists())
 
 
 if __name__ == "__main__":
