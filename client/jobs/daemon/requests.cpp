@@ -30,6 +30,11 @@ bool isFinal(std::string_view name) {
     return std::find(finalErrors.begin(), finalErrors.end(), name) != finalErrors.end();
 }
 
+// The environment of an earlier genv-jobs was just ending, or the holder was killed.
+bool hasEnded(std::string_view name) {
+    return name == error::noSuchEnvironment || name == error::noSuchProcess;
+}
+
 bool isQuota(std::string_view name) {
     return name == error::quotaExceeded || name == error::limitsExceeded;
 }
@@ -134,6 +139,8 @@ void Requests::onFailure(TaskName task, Request& request, const Answer& answer) 
     requests_.erase(task);
     if (isFinal(answer.error))
         listener_.refused(task, answer.text);
+    else if (hasEnded(answer.error))
+        delay(task, answer.text);
     else
         postpone(task, beforeRetry, answer.text, isQuota(answer.error));
     listener_.changed();
