@@ -94,7 +94,13 @@ JobNumber SqliteStore::add(const Submission& submission, core::WallTime submitte
     const auto job = static_cast<JobNumber>(number);
     addDependencies(job, plan.after);
     addTasks(job, submission);
-    transaction.commit();
+    try {
+        transaction.commit();
+    } catch (const Error&) { // also after the job is there, when the last sync fails
+        database_.rollBack();
+        if (!readSubmission(database_, job))
+            throw;
+    }
     return job;
 }
 
