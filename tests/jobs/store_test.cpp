@@ -1,45 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The database of jobs: what is written is read, and a file that is not ours stays as it is.
-#include "client/descriptor.hpp"
+// The database of jobs: what is written is read, also of an earlier version and by another machine.
 #include "client/jobs/model/submission.hpp"
-#include "client/jobs/store/lock.hpp"
 #include "client/jobs/store/other_machine.hpp"
 #include "client/jobs/store/rows.hpp"
 #include "client/jobs/store/schema.hpp"
-#include "client/jobs/store/sqlite_store.hpp"
 #include "tests/jobs/database_version1.hpp"
 #include "tests/jobs/faulty_disk.hpp"
-#include "tests/jobs/samples.hpp"
-#include "tests/service/temporary_folder.hpp"
+#include "tests/jobs/store_fixture.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
-#include <csignal>
-#include <fstream>
-#include <sstream>
 
 namespace genv::jobs::tests {
 
 namespace {
-
-using genv::tests::TemporaryFolder;
-
-std::string contentsOf(const std::filesystem::path& path) {
-    std::stringstream text;
-    text << std::ifstream(path, std::ios::binary).rdbuf();
-    return text.str();
-}
-
-mode_t modeOf(const std::filesystem::path& path) {
-    struct stat status {};
-    EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
-    return status.st_mode & 07777;
-}
 
 Submission everything() {
     Submission submission = array(3);
@@ -113,27 +88,6 @@ Task ranTask(std::uint32_t number) {
     return task;
 }
 
-class StoreTest : public testing::Test {
-  protected:
-    /// Opens the database anew each time.
-    SqliteStore& open() {
-        store.reset();
-        return store.emplace(path);
-    }
-    std::string refusal() {
-        store.reset();
-        return errorOf(ErrorCode::StorageFailed, [&] { store.emplace(path); });
-    }
-    void runSql(const char* text) {
-        store.reset();
-        Database(path).run(text);
-    }
-
-    TemporaryFolder folder;
-    std::filesystem::path path = folder.path() / "jobs.sqlite";
-    std::optional<SqliteStore> store;
-};
-
 TEST_F(StoreTest, KeepsAllThatWasSubmitted) {
     const Submission submission = everything();
     ASSERT_EQ(open().add(single(), at()), 1U);
@@ -180,98 +134,6 @@ TEST_F(StoreTest, NeverUsesANumberAgain) {
     EXPECT_TRUE(open().load().empty());
     EXPECT_EQ(open().add(single(), at()), 3U);
     EXPECT_EQ(store->load().size(), 1U);
-}
-
-TEST_F(StoreTest, RefusesADatabaseOfALaterVersionAndLeavesItAlone) {
-    open();
-    runSql("PRAGMA user_version = 7");
-    const std::string before = contentsOf(path);
-    EXPECT_EQ(refusal(),
-              path.native() +
-                  " was written by a later version of genv (its format is 7, this version "
-                  "reads up to 1): install that version again, or move the file away to "
-                  "start without its jobs");
-    EXPECT_EQ(contentsOf(path), before);
-}
-
-TEST_F(StoreTest, RefusesWhatIsNoDatabaseOfJobsAndLeavesItAlone) {
-    const std::string damaged = path.native() + " is damaged (file is not a database): restore it "
-                                                "from a backup, or move it away to start without "
-                                                "its jobs";
-    std::ofstream(path) << std::string(5000, 'x');
-    EXPECT_EQ(refusal(), damaged);
-    EXPECT_EQ(contentsOf(path), std::string(5000, 'x'));
-
-    std::filesystem::remove(path);
-    std::ofstream(path).put('x');
-    runSql("PRAGMA user_version = 0"); // SQLite itself takes a short file for a new one
-    std::filesystem::remove(path);
-    std::ofstream(path).close();
-    runSql("CREATE TABLE songs (title TEXT)");
-    const std::string foreign = contentsOf(path);
-    EXPECT_EQ(refusal(), path.native() + " is not a database of jobs: move it away");
-    EXPECT_EQ(contentsOf(path), foreign);
-    runSql("PRAGMA application_id = 12345; PRAGMA user_version = 1; DROP TABLE songs");
-    EXPECT_EQ(refusal(), path.native() + " is not a database of jobs: move it away");
-}
-
-TEST_F(StoreTest, RefusesADatabaseOfWhichAPartIsMissing) {
-    Submission large = single();
-    large.environment.assign(100, "A=" + std::string(1000, 'x'));
-    open().add(large, at());
-    store.reset();
-    std::filesystem::resize_file(path, 8192);
-    const std::string before = contentsOf(path);
-    const std::string text = errorOf(ErrorCode::StorageFailed, [&] { (void)open().load(); });
-    EXPECT_TRUE(text.starts_with(path.native() + " is damaged (")) << text;
-    store.reset();
-    EXPECT_EQ(contentsOf(path), before);
-}
-
-TEST_F(StoreTest, RefusesRowsThatMakeNoSense) {
-    for (const char* change :
-         {"UPDATE tasks SET state = 77", "UPDATE tasks SET number = -1",
-          "UPDATE tasks SET attempts = 5000000000", "UPDATE tasks SET job = 9 WHERE job = 1",
-          "DELETE FROM tasks", "UPDATE jobs SET priority = 1 << 40",
-          "UPDATE jobs SET number = 1 << 40 WHERE number = 1",
-          "UPDATE dependencies SET condition = 3", "UPDATE dependencies SET job = 5"}) {
-        std::filesystem::remove(path);
-        open().add(single(), at());
-        open().add(single(after({{1, Condition::Ok}})), at());
-        runSql(change);
-        const std::string text = errorOf(ErrorCode::StorageFailed, [&] { (void)open().load(); });
-        EXPECT_TRUE(text.find(" is damaged (") != std::string::npos) << change << ": " << text;
-    }
-}
-
-TEST_F(StoreTest, RefusesFilesThatAreNotItsOwn) {
-    std::filesystem::create_directory(path);
-    EXPECT_EQ(refusal(), "cannot use " + path.native() + ": Is a directory");
-    std::filesystem::remove(path);
-    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    EXPECT_EQ(refusal(), "cannot use " + path.native() + ": it is not a regular file");
-    std::filesystem::remove(path);
-    std::filesystem::create_symlink(folder.path() / "other", path);
-    EXPECT_EQ(refusal(), "cannot use " + path.native() + ": Too many levels of symbolic links");
-    EXPECT_FALSE(std::filesystem::exists(folder.path() / "other"));
-    path = folder.path() / "missing" / "jobs.sqlite";
-    EXPECT_EQ(refusal(),
-              "cannot use " + path.parent_path().native() + ": No such file or directory");
-}
-
-TEST_F(StoreTest, RefusesAFileOfAnotherUser) {
-    if (::geteuid() != 0)
-        GTEST_SKIP() << "needs root";
-    std::ofstream(path).close();
-    ASSERT_EQ(::chown(path.c_str(), 1, 1), 0);
-    EXPECT_EQ(refusal(), "cannot use " + path.native() + ": it belongs to another user");
-}
-
-TEST_F(StoreTest, RefusesADatabaseThatIsInUse) {
-    open();
-    EXPECT_EQ(errorOf(ErrorCode::StorageFailed, [&] { SqliteStore second(path); }),
-              path.native() + " is in use by another program");
-    store->add(single(), at());
 }
 
 TEST_F(StoreTest, UpgradesEarlierVersionsAsAWhole) {
@@ -331,17 +193,6 @@ TEST_F(StoreTest, ReadsADatabaseOfTheFirstVersion) {
     EXPECT_EQ(store->add(single(), at()), 18U);
 }
 
-TEST_F(StoreTest, SaysThatAJobIsNotThere) {
-    open().add(single(), at());
-    EXPECT_EQ(errorOf(ErrorCode::NoSuchJob, [&] { (void)store->submission(2); }),
-              "there is no job 2");
-    EXPECT_EQ(errorOf(ErrorCode::NoSuchJob,
-                      [&] {
-                          (void)store->value({1, 3});
-                      }),
-              "job 1 has no task 3");
-}
-
 TEST_F(StoreTest, NeedsNoSharedMemory) {
     const FaultyDisk diskWithoutIt;
     open().add(array(3), at());
@@ -364,21 +215,6 @@ TEST_F(StoreTest, IsReadWithoutAChangeForAnotherMachine) {
     EXPECT_EQ(contentsOf(path), before);
 }
 
-TEST_F(StoreTest, NamesTheDatabaseOfAnotherMachineThatCannotBeRead) {
-    const auto text = [&] {
-        return errorOf(ErrorCode::StorageFailed, [&] { (void)jobsOfOtherMachine(path); });
-    };
-    EXPECT_EQ(text(), "cannot read " + path.native() + ": No such file or directory");
-    std::ofstream(path) << std::string(5000, 'x');
-    EXPECT_TRUE(text().starts_with(path.native() + " is damaged (")) << text();
-    std::filesystem::remove(path);
-    open();
-    runSql("PRAGMA user_version = 7");
-    EXPECT_TRUE(text().starts_with(path.native() + " was written by a later version")) << text();
-    std::filesystem::resize_file(path, 0);
-    EXPECT_TRUE(jobsOfOtherMachine(path).empty());
-}
-
 TEST_F(StoreTest, KeepsEachAttempt) {
     open().add(array(1), at());
     Task task = ranTask(1);
@@ -388,79 +224,6 @@ TEST_F(StoreTest, KeepsEachAttempt) {
     store.reset();
     Database database(path);
     EXPECT_EQ(database.integer("SELECT count(*) FROM attempts WHERE number IN (3, 4)"), 2);
-}
-
-/// The lock as another process sees it.
-std::string lockElsewhere(const std::filesystem::path& path) {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    const client::Descriptor reading(ends[0]);
-    client::Descriptor writing(ends[1]);
-    const pid_t child = ::fork();
-    if (child == 0) {
-        std::string text = "locked";
-        try {
-            const JobsLock lock(path);
-        } catch (const Error& error) {
-            text = error.what();
-        }
-        (void)client::writeAll(writing.get(), text);
-        ::_exit(0);
-    }
-    writing.close();
-    ::waitpid(child, nullptr, 0);
-    std::array<char, 4096> text{};
-    const ssize_t size = ::read(reading.get(), text.data(), text.size());
-    return {text.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
-}
-
-TEST(JobsLockTest, IsHeldByOneProcessAndNamesIt) {
-    const TemporaryFolder folder;
-    const std::filesystem::path path = folder.path() / "lock";
-    {
-        const JobsLock lock(path);
-        EXPECT_EQ(modeOf(path), 0600U);
-        std::array<char, 256> host{};
-        ::gethostname(host.data(), host.size() - 1);
-        EXPECT_EQ(lockElsewhere(path),
-                  fmt::format("another genv-jobs (PID {} on {}) has locked {}: stop it first",
-                              ::getpid(), host.data(), path.native()));
-        // not lost when another descriptor of the file is closed
-        EXPECT_NE(contentsOf(path), "");
-        EXPECT_NE(lockElsewhere(path), "locked");
-    }
-    EXPECT_EQ(lockElsewhere(path), "locked");
-}
-
-TEST(JobsLockTest, EndsWithItsProcess) {
-    const TemporaryFolder folder;
-    const std::filesystem::path path = folder.path() / "lock";
-    std::array<int, 2> ends{};
-    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    const client::Descriptor reading(ends[0]);
-    client::Descriptor writing(ends[1]);
-    const pid_t child = ::fork();
-    if (child == 0) {
-        const JobsLock lock(path);
-        (void)client::writeAll(writing.get(), "x");
-        ::pause();
-    }
-    char byte = 0;
-    ASSERT_EQ(::read(reading.get(), &byte, 1), 1);
-    EXPECT_NE(lockElsewhere(path), "locked");
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
-    EXPECT_EQ(lockElsewhere(path), "locked");
-}
-
-TEST(JobsLockTest, SaysWhyItCannotBe) {
-    const TemporaryFolder folder;
-    EXPECT_EQ(
-        errorOf(ErrorCode::StorageFailed, [&] { JobsLock lock(folder.path() / "a" / "lock"); }),
-        "cannot open " + folder.path().native() + "/a/lock: No such file or directory");
-    std::filesystem::create_symlink("/dev/null", folder.path() / "lock");
-    EXPECT_EQ(errorOf(ErrorCode::StorageFailed, [&] { JobsLock lock(folder.path() / "lock"); }),
-              "cannot open " + folder.path().native() + "/lock: Too many levels of symbolic links");
 }
 
 } // namespace
