@@ -312,7 +312,7 @@ class RandomSchedule : public testing::TestWithParam<unsigned> {
 };
 
 TEST_P(RandomSchedule, LosesNoTaskAndRunsNoneTwice) {
-    for (int count = 0; count < 2000 && !HasFailure(); ++count) {
+    for (int count = 0; count < 1000 && !HasFailure(); ++count) {
         step();
         expectRules();
         expectAllIsTold();
