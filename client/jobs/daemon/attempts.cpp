@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <system_error>
 #include <utility>
 
 namespace genv::jobs {
@@ -80,8 +81,12 @@ void Attempts::begin(TaskName task, Grant grant) {
         throw;
     }
     holders_[attempt] = std::move(grant.holder);
-    parts_.units.start(attempt, limits,
-                       [this, attempt](const std::string& text) { onGone(attempt, text); });
+    const auto refused = [this, attempt](const std::string& text) { onGone(attempt, text); };
+    try {
+        parts_.units.start(attempt, limits, refused);
+    } catch (const std::system_error& error) { // the call cannot be made
+        refused(error.what());
+    }
 }
 
 void Attempts::stop(TaskName task) {

@@ -49,9 +49,9 @@ BusError currentBusError() {
 }
 
 struct Reply::State {
-    State(dbus::raw::Message received, std::size_t& counter)
-        : call(std::move(received)), open(counter) {
-        ++open;
+    State(dbus::raw::Message received, std::shared_ptr<std::size_t> counter)
+        : call(std::move(received)), open(std::move(counter)) {
+        ++*open;
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
@@ -60,7 +60,7 @@ struct Reply::State {
     bool take() {
         if (std::exchange(isSent, true))
             return false;
-        --open;
+        --*open;
         return true;
     }
     void refuse(const BusError& error) {
@@ -69,12 +69,12 @@ struct Reply::State {
     }
 
     const dbus::raw::Message call;
-    std::size_t& open;
+    const std::shared_ptr<std::size_t> open;
     bool isSent = false;
 };
 
-Reply::Reply(dbus::raw::Message call, std::size_t& open)
-    : state_(std::make_shared<State>(std::move(call), open)) {}
+Reply::Reply(dbus::raw::Message call, std::shared_ptr<std::size_t> open)
+    : state_(std::make_shared<State>(std::move(call), std::move(open))) {}
 
 // The bus may be gone, and every caller with it.
 void Reply::send(const Write& write) const {

@@ -29,7 +29,7 @@ class Reply {
     using Write = std::function<void(dbus::raw::Writer&)>;
 
     /// `open` counts the calls that were not replied to yet.
-    Reply(dbus::raw::Message call, std::size_t& open);
+    Reply(dbus::raw::Message call, std::shared_ptr<std::size_t> open);
 
     /// Sends the values that `write` writes. What `write` throws is passed on, and nothing was
     /// sent.

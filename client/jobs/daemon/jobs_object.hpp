@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ class JobsObject
     /// From now on, each call answers this text.
     void refuseAll(std::string trouble) { trouble_ = std::move(trouble); }
     /// The number of calls without a reply.
-    [[nodiscard]] std::size_t openCalls() const noexcept { return open_; }
+    [[nodiscard]] std::size_t openCalls() const noexcept { return *open_; }
 
     /// Emits the signals of a turn of the loop.
     void emit(const std::set<JobNumber>& added, const std::set<JobNumber>& changed);
@@ -61,7 +62,7 @@ class JobsObject
     const std::function<void()> called_;
     Engine* engine_ = nullptr;
     std::string trouble_;
-    std::size_t open_ = 0;
+    const std::shared_ptr<std::size_t> open_ = std::make_shared<std::size_t>(0);
 };
 
 } // namespace genv::jobs

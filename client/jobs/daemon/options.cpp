@@ -31,10 +31,8 @@ constexpr std::size_t maxPath = 4095;
 constexpr std::size_t maxAfter = 1000;
 constexpr std::uint32_t maxRetries = 1000;
 constexpr std::uint32_t maxCpus = 1'000'000;
-constexpr std::uint32_t maxUmask = 0777;
 // genv-job itself needs some of it.
 constexpr std::uint64_t minMemory = 16 << 20;
-constexpr std::uint64_t maxMemory = std::uint64_t{1} << 60;
 constexpr std::uint64_t maxTime = std::uint64_t{1} << 55; // µs; the year 3111
 
 /// The options of a call. Take every option that the call has, then call finish().
@@ -60,7 +58,7 @@ class Options {
     Number takeNumber(const std::string& name, Number least, Number most, Number otherwise) {
         const Number number = take<Number>(name).value_or(otherwise);
         if (number != otherwise && (number < least || number > most))
-            fail(ErrorCode::InvalidArgs, "invalid {} {}: expected {}-{}", name, number, least,
+            fail(ErrorCode::InvalidArgs, "invalid {} {}: expected {} to {}", name, number, least,
                  most);
         return number;
     }
@@ -158,6 +156,14 @@ Plan takePlan(Options& options) {
     return plan;
 }
 
+std::uint64_t takeMemory(Options& options) {
+    const std::uint64_t memory = options.take<std::uint64_t>("memory").value_or(0);
+    if (memory != 0 && memory < minMemory)
+        fail(ErrorCode::InvalidArgs, "invalid memory of {} bytes: expected at least 16 MiB",
+             memory);
+    return memory;
+}
+
 } // namespace
 
 // Book::submit() checks what the texts contain.
@@ -167,7 +173,7 @@ Submission readSubmission(Dictionary values) {
     submission.command = takeWords(options, "command", "a word of the command");
     submission.folder = takePath(options, "folder");
     submission.environment = takeWords(options, "environment", "a variable");
-    submission.umask = options.takeNumber<std::uint32_t>("umask", 0, maxUmask, 022);
+    submission.umask = options.take<std::uint32_t>("umask").value_or(022);
     submission.name = options.take<std::string>("name").value_or("");
     const Dictionary request = options.take<Dictionary>("request").value_or(Dictionary{});
     submission.request = encodeRequest(request);
@@ -177,7 +183,7 @@ Submission readSubmission(Dictionary values) {
     submission.hold = options.take<bool>("hold").value_or(false);
     submission.output = takePath(options, "output");
     submission.cpus = options.takeNumber<std::uint32_t>("cpus", 1, maxCpus, 0);
-    submission.memoryBytes = options.takeNumber<std::uint64_t>("memory", minMemory, maxMemory, 0);
+    submission.memoryBytes = takeMemory(options);
     options.finish();
     if (submission.plan.parallel != 0 && !submission.isArray)
         fail(ErrorCode::InvalidArgs, "parallel needs array: it bounds how many of its tasks run");

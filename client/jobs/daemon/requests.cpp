@@ -22,9 +22,11 @@ constexpr auto beforeRetry = 30s;
 constexpr auto maxDelay = 60s;
 
 // Errors that no later call changes: the request itself is wrong, or somebody ended its wait.
-constexpr std::array<std::string_view, 5> finalErrors{
-    error::invalidArgs, error::accessDenied, error::interactiveAuthorizationRequired,
-    error::deviceUnavailable, error::notSupported};
+constexpr std::array<std::string_view, 4> finalErrors{
+    error::invalidArgs, error::interactiveAuthorizationRequired, error::deviceUnavailable,
+    error::notSupported};
+// While polkit restarts, everything is denied.
+constexpr unsigned maxDenials = 3;
 
 bool isFinal(std::string_view name) {
     return std::find(finalErrors.begin(), finalErrors.end(), name) != finalErrors.end();
@@ -57,8 +59,9 @@ Requests::Requests(ServiceLink& service, sd_event* loop, uid_t uid, Listener lis
 
 void Requests::open(TaskName task, Wanted wanted) {
     std::string environment = idOf(task, wanted);
+    auto holder = std::make_unique<Holder>();
     Request& request = requests_[task];
-    request = {0, std::move(wanted), std::move(environment), std::make_unique<Holder>(), false};
+    request = {0, std::move(wanted), std::move(environment), std::move(holder), false};
     send(task, request);
 }
 
@@ -137,13 +140,24 @@ void Requests::onFailure(TaskName task, Request& request, const Answer& answer) 
         return;
     }
     requests_.erase(task);
-    if (isFinal(answer.error))
-        listener_.refused(task, answer.text);
+    if (isFinal(answer.error) || isDeniedAgain(task, answer))
+        refuse(task, answer.text);
     else if (hasEnded(answer.error))
         delay(task, answer.text);
     else
         postpone(task, beforeRetry, answer.text, isQuota(answer.error));
     listener_.changed();
+}
+
+bool Requests::isDeniedAgain(TaskName task, const Answer& answer) const {
+    const auto delay = delays_.find(task);
+    return answer.error == error::accessDenied && delay != delays_.end() &&
+           delay->second.count + 1 >= maxDenials;
+}
+
+void Requests::refuse(TaskName task, const std::string& reason) {
+    delays_.erase(task);
+    listener_.refused(task, reason);
 }
 
 void Requests::onDevices(TaskName task, std::uint64_t serial, const Answer& answer,

@@ -56,7 +56,8 @@ class Requests {
     Requests(const Requests&) = delete;
     Requests& operator=(const Requests&) = delete;
 
-    /// Makes the request of a task that has none.
+    /// Makes the request of a task that has none. Throws std::system_error if no process can be
+    /// started for it.
     void open(TaskName task, Wanted wanted);
     /// Takes the request of a task back, if it has one.
     void withdraw(TaskName task);
@@ -102,6 +103,8 @@ class Requests {
     [[nodiscard]] Request* find(TaskName task, std::uint64_t serial);
     void onAnswer(TaskName task, std::uint64_t serial, const Answer& answer);
     void onFailure(TaskName task, Request& request, const Answer& answer);
+    [[nodiscard]] bool isDeniedAgain(TaskName task, const Answer& answer) const;
+    void refuse(TaskName task, const std::string& reason);
     void onDevices(TaskName task, std::uint64_t serial, const Answer& answer,
                    const std::vector<std::string>& devices);
     void postpone(TaskName task, std::chrono::milliseconds delay, const std::string& reason,

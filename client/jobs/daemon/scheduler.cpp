@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <utility>
 
 namespace genv::jobs {
@@ -122,7 +123,7 @@ void Scheduler::open(TaskName task) {
         wanted.name = job.name;
         wanted.priority = job.plan.priority;
         requests_.open(task, std::move(wanted));
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
         requests_.delay(task, error.what());
     }
 }
