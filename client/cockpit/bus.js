@@ -16,7 +16,6 @@ export const TERMINATE = "terminate-others";
 export const READ_HISTORY = "read-history";
 const RETRY = [1000, 2000, 5000, 10000];
 const REFUSED = new Set(["org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", "org.freedesktop.DBus.Error.AccessDenied"]);
-const UNKNOWN = new Set(["org.freedesktop.DBus.Error.UnknownMethod", "org.freedesktop.DBus.Error.UnknownProperty"]);
 const NOBODY = new Set(["org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
     "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected", "org.freedesktop.systemd1.NoSuchUnit"]);
 
@@ -27,8 +26,6 @@ export class NeedsAdministrator extends Error {
     }
 }
 
-/** @param {any} error */
-export const isUnknownMember = error => UNKNOWN.has(error?.name);
 /** @param {any} error */
 export const isNobody = error => NOBODY.has(error?.name) || Boolean(error?.problem);
 

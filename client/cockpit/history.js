@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The history: recent events, and the attachments of the last days. Each request asks only for new events.
-import {READ_HISTORY, isUnknownMember} from "./bus.js";
+import {READ_HISTORY} from "./bus.js";
 import {MANAGER, PATH} from "./store.js";
 import {plain} from "./values.js";
 import {holdsOf, midnights} from "./usage.js";
@@ -88,7 +88,7 @@ export class History {
             this.problem = "";
             this.isRead = true;
         } catch (error) {
-            this.problem = isUnknownMember(error) ? "" : /** @type {any} */ (error)?.message ?? String(error);
+            this.problem = /** @type {any} */ (error)?.message ?? String(error);
         } finally {
             this.reading = false;
         }

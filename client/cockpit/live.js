@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The current state of the machine: signals are applied at once, readings are taken every two seconds while the page
 // is visible.
-import {Bus, isNobody, isUnknownMember} from "./bus.js";
+import {Bus, isNobody} from "./bus.js";
 import {Readings} from "./readings.js";
 import {MANAGER, OBJECTS, PATH, PROPERTIES, Store} from "./store.js";
+import {plain} from "./values.js";
 
 const POLL = 2000;
 const LATE = 6000; // a driver that hangs, or a bus that is gone
@@ -93,20 +94,6 @@ export class Live {
         }
     }
 
-    /** Calls a method that an earlier version of the service may not have; the result is then empty.
-     * @param {string} member @param {string} [type] @param {any[]} [args]
-     * @returns {Promise<any[]>} */
-    async #optional(member, type, args) {
-        try {
-            const [rows] = await this.bus.call(PATH, MANAGER, member, type, args);
-            return rows;
-        } catch (error) {
-            if (isUnknownMember(error))
-                return [];
-            throw error;
-        }
-    }
-
     /** Takes a sample, and reads the devices and processes. One at a time, so that calls do not pile up if the driver hangs. */
     async poll() {
         if (document.hidden || this.phase !== "ready")
@@ -119,9 +106,8 @@ export class Live {
         this.polling = true;
         this.polledAt = Date.now();
         try {
-            const processes = await this.#optional("DescribeProcesses");
-            this.processes = processes.map(row => Object.fromEntries(Object.entries(row).map(([name, value]) =>
-                [name, /** @type {any} */ (value).v])));
+            const [processes] = await this.bus.call(PATH, MANAGER, "DescribeProcesses");
+            this.processes = processes.map(plain);
             const [objects] = await this.bus.call(PATH, OBJECTS, "GetManagedObjects");
             this.store.load(objects);
             await this.#pollReadings();
@@ -160,7 +146,7 @@ export class Live {
     async #pollReadings() {
         const now = Date.now();
         for (;;) {
-            const rows = await this.#optional("ListReadings", "t", [this.readings.last]);
+            const [rows] = await this.bus.call(PATH, MANAGER, "ListReadings", "t", [this.readings.last]);
             this.readings.addRows(rows, now);
             if (rows.length === 0)
                 break;

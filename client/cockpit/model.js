@@ -25,13 +25,12 @@ import {known32, known64, knownInt, time} from "./values.js";
 /** @param {{path: string, properties: Record<string, any>}} object @param {number} uid
  * @returns {Environment} */
 function environmentOf({path, properties: p}, uid) {
-    /** @type {[number, number][]} */
-    const attached = p.Attached ?? p.Devices.map((/** @type {number} */ index) => [index, 0]);
     return {
         id: p.Id, path, uid: p.Uid, user: p.User, name: p.Name, created: time(p.Created), gpus: p.Gpus, memory: p.GpuMemory,
-        processes: p.Processes, kernels: p.Kernels, attached: attached.map(([index, end]) => ({index, expires: time(end)})),
-        expires: time(p.Expires), lingering: p.Lingering, job: p.Job ?? "", parent: p.Parent ?? "", mine: p.Uid === uid,
-        overSubscribable: p.OverSubscribable ?? false, waits: null,
+        processes: p.Processes, kernels: p.Kernels,
+        attached: p.Attached.map((/** @type {[number, number]} */ [index, end]) => ({index, expires: time(end)})),
+        expires: time(p.Expires), lingering: p.Lingering, job: p.Job, parent: p.Parent, mine: p.Uid === uid,
+        overSubscribable: p.OverSubscribable, waits: null,
     };
 }
 
@@ -80,17 +79,15 @@ function deviceOf({path, properties: p}, environments, processes, uid, history) 
     const ids = new Set(holders.map((/** @type {Holder} */ holder) => holder.environment));
     /** @type {Device} */
     const device = {
-        index: p.Index, path, uuid: p.UUID, model: p.Model, pci: p.PCIAddress ?? "", total: known64(p.TotalMemory),
+        index: p.Index, path, uuid: p.UUID, model: p.Model, pci: p.PCIAddress, total: known64(p.TotalMemory),
         available: known64(p.AvailableMemory), used: known64(p.UsedMemory), utilization: known32(p.Utilization),
-        temperature: knownInt(p.Temperature), power: known64(p.PowerUsage), powerLimit: known32(p.PowerLimit ?? 0xffffffff),
-        unaccounted: known64(p.UnaccountedMemory) ?? 0, free: false, health: p.Health, slurm: p.ReservedFor === "slurm", lockedBy: p.LockedBy, sampledAt: time(p.SampledAt),
+        temperature: knownInt(p.Temperature), power: known64(p.PowerUsage), powerLimit: known32(p.PowerLimit),
+        unaccounted: p.UnaccountedMemory, free: p.Free, health: p.Health, slurm: p.ReservedFor === "slurm", lockedBy: p.LockedBy, sampledAt: time(p.SampledAt),
         refused: known64(p.RefusedOpens), holders, processes: own, state: "free", history,
         // A process in a nested environment of a holder is not an outsider.
         outsiders: own.filter(process => !ids.has(process.environment) && !ids.has(environments.get(process.environment)?.parent ?? "")),
     };
     device.state = stateOf(device);
-    // An earlier version of the service does not say which devices are free.
-    device.free = p.Free ?? (device.state === "free" && device.health === "ok");
     return device;
 }
 

@@ -218,13 +218,6 @@ test("a way that is cut without a word is noticed, and opened again", async t =>
     assert.notEqual(found.bus.client, client);
 });
 
-test("a service without the newer methods is shown without what they tell", async () => {
-    const unknown = () => Promise.reject(Object.assign(new Error("?"), {name: "org.freedesktop.DBus.Error.UnknownMethod"}));
-    const {found} = await live({...SERVICE, DescribeProcesses: unknown, ListReadings: unknown});
-    assert.equal(found.phase, "ready");
-    assert.deepEqual(found.processes, []);
-});
-
 test("no service is no error, and what comes back is read anew", async () => {
     const {found, fake, client} = await live({...SERVICE, GetManagedObjects: () => Promise.reject(
         Object.assign(new Error("?"), {name: "org.freedesktop.DBus.Error.ServiceUnknown"}))});

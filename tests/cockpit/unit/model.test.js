@@ -19,7 +19,7 @@ const process = (pid, uid, user, where, index) => ({pid, uid, user, environment:
 test("a device is somebody's, one's own, used from outside, Slurm's, lost or free", () => {
     const found = machine([
         device(0, {Attachments: [["a", 0, 5_000_000]]}), device(1, {Attachments: [["c", 2 ** 30, 5_000_000], ["a", 2 ** 30, 5_000_000]]}),
-        device(2), device(3, {ReservedFor: "slurm"}), device(4, {Health: "lost"}), device(5),
+        device(2, {Free: false}), device(3, {ReservedFor: "slurm"}), device(4, {Health: "lost"}), device(5),
         environment("a", 1001, "alice", {Name: "training"}), environment("c", CAROL, "carol"),
     ], {processes: [process(7, 1002, "bob", "", 2)]});
     assert.deepEqual(found.devices.map(each => each.state), ["held", "mine", "outside", "slurm", "lost", "free"]);
@@ -37,8 +37,7 @@ test("a GPU with a fault is not counted as free", () => {
 });
 
 test("what the service says is free is counted, and memory of no process is a use from outside", () => {
-    const found = machine([device(0, {Free: false, UnaccountedMemory: 37 * 2 ** 30}), device(1, {Free: true, UnaccountedMemory: 0}),
-        device(2, {Free: false, UnaccountedMemory: 0})]);
+    const found = machine([device(0, {Free: false, UnaccountedMemory: 37 * 2 ** 30}), device(1), device(2, {Free: false})]);
     assert.deepEqual(found.devices.map(each => each.state), ["outside", "free", "free"]);
     assert.deepEqual(totals(found), {gpus: 3, free: 1, outside: 1, waiting: 0});
     assert.equal(found.devices[0].unaccounted, 37 * 2 ** 30);
@@ -54,12 +53,6 @@ test("each attachment has its own lease", () => {
     const found = machine([device(0, {Attachments: [["a", 0, 1]]}), device(1, {Attachments: [["a", 0, 1]]}),
         environment("a", 1001, "alice", {Devices: [0, 1], Attached: [[0, 9_000_000], [1, 0]], Expires: 9_000_000})]);
     assert.deepEqual(found.devices.map(each => each.holders[0].expires), [9000, null]);
-});
-
-test("a service without Attached still tells which devices it has", () => {
-    const [path, interfaces] = environment("a", 1001, "alice", {Devices: [3, 5]});
-    delete interfaces[ENVIRONMENT].Attached;
-    assert.deepEqual(machine([[path, interfaces]]).environments[0].attached, [{index: 3, expires: null}, {index: 5, expires: null}]);
 });
 
 test("unknown readings are none", () => {

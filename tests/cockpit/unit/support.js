@@ -21,11 +21,12 @@ export function table(name) {
 const variant = (t, v) => ({t, v});
 const typed = (types, values) => Object.fromEntries(Object.entries(values).map(([name, value]) => [name, variant(types[name] ?? "s", value)]));
 
-/** Returns a device in the form of GetManagedObjects. */
+/** Returns a device in the form of GetManagedObjects. Without Free, it is free unless its other values say otherwise. */
 export const device = (index, values = {}) => [`/dev/genv/Manager/device/${index}`, {"dev.genv.Device": typed({}, {
-    Index: index, UUID: `GPU-${index}`, Model: "Tesla T4", TotalMemory: 16 * 2 ** 30, AvailableMemory: 16 * 2 ** 30, Attachments: [],
-    LockedBy: "", Health: "ok", ReservedFor: "", UsedMemory: 0, Utilization: 0, Temperature: 30, PowerUsage: 50_000, RefusedOpens: 0,
-    SampledAt: 1_000_000, ...values})}];
+    Index: index, UUID: `GPU-${index}`, Model: "Tesla T4", PCIAddress: "", TotalMemory: 16 * 2 ** 30, AvailableMemory: 16 * 2 ** 30,
+    Free: !values.Attachments?.length && !values.ReservedFor && (values.Health ?? "ok") === "ok", UnaccountedMemory: 0, Attachments: [],
+    LockedBy: "", Health: "ok", ReservedFor: "", UsedMemory: 0, Utilization: 0, Temperature: 30, PowerUsage: 50_000, PowerLimit: 4294967295,
+    RefusedOpens: 0, SampledAt: 1_000_000, ...values})}];
 
 /** Returns an environment in the form of GetManagedObjects. */
 export const environment = (id, uid, user, values = {}) => [`/dev/genv/Manager/environment/${id}`, {"dev.genv.Environment": typed({}, {
