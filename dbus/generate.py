@@ -145,6 +145,8 @@ def reference(page, interfaces):
 MANAGER_PREFACE = r""".\" SPDX-License-Identifier: LGPL-2.1-or-later
 .\" Generated from the interface XML by dbus/generate.py; do not edit.
 .TH DEV.GENV.MANAGER 5 2026-11-21 "genv" "File formats"
+.\" Names of options, settings and files must not be hyphenated.
+.nh
 .SH NAME
 dev.genv.Manager, dev.genv.Environment, dev.genv.Device \- the D\-Bus interface of genv
 .SH SYNOPSIS
@@ -193,6 +195,8 @@ generated from the interface XML.
 JOBS_PREFACE = r""".\" SPDX-License-Identifier: LGPL-2.1-or-later
 .\" Generated from the interface XML by dbus/generate.py; do not edit.
 .TH DEV.GENV.JOBS 5 2026-11-27 "genv" "File formats"
+.\" Names of options, settings and files must not be hyphenated.
+.nh
 .SH NAME
 dev.genv.Jobs \- the D\-Bus interface of the jobs of a user
 .SH SYNOPSIS

@@ -23,7 +23,8 @@ namespace {
 /// Returns a part of a page, which ends with a newline.
 using Part = std::string (*)();
 
-// Escapes hyphens for troff, and prints text between asterisks in bold.
+// Escapes hyphens for troff, prints text between asterisks in bold, and begins a line with each
+// sentence.
 std::string troff(std::string_view text) {
     std::string result;
     bool isBold = false;
@@ -31,6 +32,8 @@ std::string troff(std::string_view text) {
         if (character == '*') {
             isBold = !isBold;
             result += isBold ? "\\fB" : "\\fR";
+        } else if (character == ' ' && result.ends_with('.')) {
+            result += '\n';
         } else {
             result += character == '-' ? "\\-" : std::string(1, character);
         }
@@ -46,7 +49,7 @@ std::string rulesOfManual() {
     std::string text;
     for (const auto& [rule, toggle] : switchedRules()) {
         const bool isOn = RuleSwitches{}.*toggle.member;
-        text += fmt::format(".TP\n.B {}=\n{}\nDefault:\n.BR {} .\n", toggle.key,
+        text += fmt::format(".TP\n.B {}=\n{}\nDefaults to\n.BR {} .\n", toggle.key,
                             troff(toggle.manual), isOn ? "yes" : "no");
     }
     return text;
