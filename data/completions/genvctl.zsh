@@ -5,7 +5,8 @@
 
 _genvctl() {
     local kind line value
-    local -a answer described plain
+    local -i width
+    local -a answer values helps shown plain expl
     # The shell function of "genvctl shell --init" sets the program to which it belongs.
     answer=("${(@f)$(command "${__genv_program:-genvctl}" complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
     kind=${answer[1]-}
@@ -25,20 +26,32 @@ _genvctl() {
     for line in "${(@)answer[2,-1]}"; do
         value=${line%%$'\t'*}
         [[ -n $value ]] || continue
-        if [[ $line == *$'\t'* ]]; then
-            described+=("${value//:/\\:}:${line#*$'\t'}")
-        elif [[ $value == *= ]]; then
+        if [[ $value == *= ]]; then
             plain+=("$value")
         else
-            described+=("${value//:/\\:}")
+            values+=("$value")
+            helps+=("${${line#$value}#$'\t'}")
         fi
     done
     if (($#plain)); then
         compadd -S '' -a plain
     fi
-    if (($#described)); then
-        _describe -V genvctl described
+    if ((!$#values)); then
+        return
     fi
+    if [[ -z ${(j::)helps} ]]; then
+        _wanted -V values expl genvctl compadd -a values
+        return
+    fi
+    # _describe would put values with the same help on one line, in another order.
+    for value in "${(@)values}"; do
+        ((width = $#value > width ? $#value : width))
+    done
+    for value line in "${(@)values:^helps}"; do
+        line="${(r:width:)value}  -- $line"
+        shown+=("${line[1,COLUMNS - 1]}")
+    done
+    _wanted -V values expl genvctl compadd -l -d shown -a values
 }
 
 if [[ $funcstack[1] == _genvctl ]]; then
