@@ -7,6 +7,7 @@
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/slurm_jobs.hpp"
 #include "core/text.hpp"
+#include "dbus/contract/names.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -45,9 +46,12 @@ std::string requestForCommand(Context& context, const ActivateOptions& options) 
         if (failure.status() != ExitStatus::NoDevice &&
             failure.status() != ExitStatus::QuotaExceeded)
             throw;
+        // No wait helps if the machine has no such GPU.
+        const bool mayWait = error.name() != dbus::contract::error::notEnoughDevices;
         throw Failure(failure.status(), failure.what(),
-                      "\"run\" takes a GPU unless told otherwise: \"--wait\" waits for it, "
-                      "\"--gpus 0\" runs without one.");
+                      fmt::format("\"run\" takes a GPU unless told otherwise: {}\"--gpus 0\" runs "
+                                  "without one.",
+                                  mayWait ? "\"--wait\" waits for it, " : ""));
     }
 }
 
