@@ -186,8 +186,10 @@ TEST(CommandLine, AnOptionalTimeMayBeTheNextWord) {
               (Words{"-H", "run", "run", "--wait=1h 30min", "--", "true"}));
     EXPECT_EQ(joined({"remote", "-H", "a", "run", "--gpus", "1", "--wait", "30s", "sleep", "5s"}),
               (Words{"remote", "-H", "a", "run", "--gpus", "1", "--wait=30s", "sleep", "5s"}));
+    EXPECT_EQ(joined({"run", "--wait", "2", "--", "true"}),
+              (Words{"run", "--wait=2", "--", "true"}));
     for (const Words& same :
-         {Words{"run", "--wait", "sleep", "5s"}, Words{"run", "--wait", "2", "x"},
+         {Words{"run", "--wait", "sleep", "5s"}, Words{"run", "--wait", "7z", "x"},
           Words{"run", "--wait=2h", "5s"}, Words{"run", "--wait", "--", "2h"},
           Words{"run", "program", "--wait", "2h"}, Words{"run", "--", "program", "--wait", "2h"},
           Words{"attach", "--wait"}, Words{"attach", "--wait", "--gpus", "2"},

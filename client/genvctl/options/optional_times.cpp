@@ -15,12 +15,15 @@ bool mayTakeTime(const CLI::Option& option) {
     return option.get_items_expected_min() == 0 && option.get_type_name() == "TIME";
 }
 
+// A number alone is a time whose unit is missing, which its option reports.
 bool isTime(const std::string& word) {
     if (word.empty() || word.front() < '0' || word.front() > '9')
         return false;
+    if (word.find_first_not_of("0123456789") == std::string::npos)
+        return true;
     try {
         core::parseTypedDuration(word);
-        return word.find_first_not_of("0123456789") != std::string::npos;
+        return true;
     } catch (const core::Error&) {
         return false;
     }
