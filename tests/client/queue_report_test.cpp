@@ -36,14 +36,18 @@ TEST(QueueReport, SaysWhereEachRequestStandsAndWhatItWaitsFor) {
     second.waitsFor = "quota";
     second.hold = {"MaxDevicesPerUser", 2, 2};
     EXPECT_EQ(ctl::queueReport({first, second}, now, 80),
-              "1. bob(1002) waits for 4 GPUs, environment 71, since 5 minutes ago\n"
-              "   use 12.5 GPU hours, weight 100, overtaken 1 time, first since " +
+              "1. bob(1002) waits for 4 GPUs, environment 71, since " +
+                  ctl::shortTimestamp(now - std::chrono::minutes(5), now) +
+                  "\n"
+                  "   use 12.5 GPU hours, weight 100, overtaken 1 time, first since " +
                   ctl::shortTimestamp(now, now) +
                   "\n"
                   "   others hold the GPUs; expected start about " +
                   ctl::shortTimestamp(now, now) +
                   "\n"
-                  "2. bob(1002) waits for 4 GPUs, environment 71, since 5 minutes ago\n"
+                  "2. bob(1002) waits for 4 GPUs, environment 71, since " +
+                  ctl::shortTimestamp(now - std::chrono::minutes(5), now) +
+                  "\n"
                   "   use 12.5 GPU hours, weight 100, priority -5\n"
                   "   held back: bob holds 2 GPUs and may have 2 (MaxDevicesPerUser); expected\n"
                   "   start unknown\n");

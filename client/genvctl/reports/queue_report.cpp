@@ -19,7 +19,7 @@ std::string requestLine(const QueueDescription& request, Time now) {
     return fmt::format("{}. {}({}) waits for {}{}, environment {}, since {}", request.position,
                        request.user, request.entry.uid, core::counted(request.entry.gpus, "GPU"),
                        request.parent ? " of environment " + *request.parent : std::string(),
-                       request.entry.environment, relativeTime(request.entry.since, now));
+                       request.entry.environment, shortTimestamp(request.entry.since, now));
 }
 
 std::string standingLine(const QueueDescription& request, Time now) {
