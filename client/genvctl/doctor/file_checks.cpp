@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <system_error>
 
 namespace genv::ctl::doctor {
@@ -111,7 +112,7 @@ std::string setUpAdvice(Shell shell) {
     case Shell::Zsh:
         return "Put into ~/.zshrc: eval \"$(genvctl shell --init)\"";
     case Shell::Fish:
-        return "Put into ~/.config/fish/config.fish: genvctl shell --init | source";
+        return "Put \"genvctl shell --init | source\" into ~/.config/fish/config.fish";
     }
     return {};
 }
@@ -121,10 +122,14 @@ std::string setUpAdvice(Shell shell) {
 Finding checkConfiguration(const Places& places) {
     const fs::path folder = configurationFolder(places);
     const std::vector<fs::path> files = configurationFiles(folder);
-    std::string warnings;
+    std::optional<Finding> warning; // the first one
+    const auto warn = [&](const fs::path& file, const std::string& found) {
+        if (!warning)
+            warning = Finding{Warning, found, "As root: genvctl policy check " + file.string()};
+    };
     for (const fs::path& file : files) {
         if (access(file.c_str(), R_OK) != 0) {
-            warnings = file.string() + " cannot be read by this user\n";
+            warn(file, file.string() + " cannot be read by this user");
             continue;
         }
         FileCheck check;
@@ -138,10 +143,11 @@ Finding checkConfiguration(const Places& places) {
                     fmt::format("\"genvctl policy check {}\" lists every mistake; once they are "
                                 "corrected, as root: systemctl reload-or-restart genvd",
                                 file.string())};
-        warnings += check.errors;
+        if (!check.errors.empty())
+            warn(file, check.errors.substr(0, check.errors.find('\n')));
     }
-    if (!warnings.empty())
-        return {Warning, warnings.substr(0, warnings.find('\n')), "As root: genvctl policy check"};
+    if (warning)
+        return *warning;
     if (files.empty())
         return {Ok, folder.string() + " has no file: all settings have their defaults", ""};
     return {
