@@ -60,7 +60,7 @@ export function environments(context) {
 
 /** @param {Context} context */
 export function queue(context) {
-    const columns = ["#", _("User"), _("Environment"), _("Waits for"), _("Since"), ""];
+    const columns = ["#", _("User"), _("Environment"), _("Waits for"), _("Waiting"), ""];
     const rows = context.machine.queue.map(waiter => row(waiter.ticket, columns, [
         waiter.place, waiter.mine ? h("b", {}, waiter.user) : waiter.user, waiter.name || waiter.environment, gpus(waiter.count),
         waiter.since === null ? "–" : age(waiter.since, context.now),
