@@ -97,8 +97,9 @@ void announce(const Options& options, const std::string& target) {
             return option + remote::quotedForShell((options.configFolder / file).native());
         };
         // Without a data folder, Prometheus uses its working folder. Without an address, it listens
-        // on the network. Grafana expects it at this address.
-        fmt::print("Prometheus:  prometheus {} {} --web.listen-address=127.0.0.1:9090\n"
+        // on the network, on the port of Cockpit and of Debian's Prometheus. Grafana expects it at
+        // this address.
+        fmt::print("Prometheus:  prometheus {} {} --web.listen-address=127.0.0.1:14390\n"
                    "Grafana:     grafana server --homepath=/usr/share/grafana {}\n",
                    word("--config.file=", "prometheus/prometheus.yml"),
                    word("--storage.tsdb.path=", "prometheus/data"),
