@@ -173,7 +173,7 @@ void Attempts::finish(const AttemptName& attempt) {
 void Attempts::tidy() {
     for (const AttemptName& attempt : std::exchange(unjudged_, {}))
         onGone(attempt);
-    if (parts_.book.mustWriteAgain() && !parts_.book.writeAgain())
+    if (!parts_.book.writeAgain())
         std::fprintf(stderr, "genv-jobs: %s; trying again\n", parts_.book.writeError().c_str());
     for (const AttemptName& attempt : std::set<AttemptName>(finished_))
         finish(attempt);
