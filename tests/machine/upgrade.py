@@ -3,6 +3,7 @@
 """
 
 import hashlib
+import json
 import os
 import subprocess
 
@@ -64,7 +65,7 @@ before_genv = {}  # the machine's files before the installation of genv
 before_accounts = {}  # its users and groups at that time
 
 UNITS = ("genvd.service", "genv-nvml.socket", "genv-slurm.socket", "genv-isolation.service", "genv-monitor.service")
-PROGRAMS = ("genvd", "genv-nvml", "genv-slurm", "genv-monitor", "genv-notify")
+PROGRAMS = ("genvd", "genv-nvml", "genv-slurm", "genv-monitor", "genv-notify", "genv-jobs")
 ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow")
 
 
@@ -75,6 +76,36 @@ def accounts():
         with open(scenario.machine.path(name), encoding="utf-8") as file:
             found[name] = set(file.read().splitlines())
     return found
+
+
+class Job:
+    """A job of a user that runs until it may end."""
+
+    def __init__(self, test, shell, name):
+        self.test, self.shell, self.name = test, shell, name
+        script = f"echo $$ >{name}.pid; until [ -e {name}.go ]; do sleep 0.1; done"
+        words = [self.data(word) for word in ("sh", "-c", script)]
+        self.number, _ = self.call("Submit", f"'a{{sv}}' 3 command aay {len(words)} {' '.join(words)} "
+                                   f"folder ay {self.data('/home/alice')} request 'a{{sv}}' 1 gpus u 0")
+        await_that(f"the start of {name}", lambda: self.state() == "running" and self.runs())
+
+    @staticmethod
+    def data(text):
+        return " ".join(map(str, [len(text.encode()), *text.encode()]))
+
+    def call(self, method, arguments):
+        done = self.shell.run(f"busctl --user --json=short call dev.genv.Jobs /dev/genv/Jobs dev.genv.Jobs {method} {arguments}")
+        return json.loads(self.test.ok(done))["data"]
+
+    def state(self):
+        return self.call("Get", f"u {self.number}")[0]["state"]["data"]
+
+    def runs(self):
+        return self.shell.run(f"kill -0 $(cat {self.name}.pid)").status == 0
+
+    def finish(self):
+        self.test.ok(self.shell.run(f"touch {self.name}.go"))
+        await_that(f"the end of {self.name}", lambda: self.state() == "done")
 
 
 class AllUnits(MachineTest):
@@ -121,11 +152,18 @@ class Upgrade(Held):
         machine = scenario.machine
         with open(machine.path("/etc/genv/genvd.conf"), "a", encoding="utf-8") as file:
             file.write("\n[Enforcement]\nInterval=7s\n")
+        job = Job(self, self.alice, "upgraded")
+        runs = "systemctl --user show --value --property=MainPID genv-jobs.service"
+        keeper = self.ok(self.alice.run(runs))
         later = f"{version()}+later"
         done = machine.install(next_packages(later))
         self.assertEqual(done.status, 0, done)
         self.assertEqual(version(), later)
         self.await_another()
+        # The genv-jobs of the earlier version runs on, and starts the later genv-job.
+        self.assertEqual((self.ok(self.alice.run(runs)), job.state(), job.runs()), (keeper, "running", True))
+        Job(self, self.alice, "later").finish()
+        job.finish()
         self.assertTrue(machine.read("/etc/genv/genvd.conf").endswith("\n[Enforcement]\nInterval=7s\n"))
         policy = machine.must(["busctl", "get-property", "dev.genv.Manager", "/dev/genv/Manager", "dev.genv.Manager", "Policy"])
         self.assertIn(' "Interval" t 7 ', policy)
@@ -171,9 +209,12 @@ class Removal(AllUnits):
         alice = self.shell("alice")
         self.ok(alice.run("genv activate --gpus 1"))
         self.run_all()
+        job = Job(self, alice, "removed")
 
         self.apt("remove", *names())
         self.assert_none_runs()
+        self.assertTrue(job.runs())
+        self.assertEqual(self.ok(alice.run("systemctl --user --failed --no-legend")), "")
         self.assertTrue(machine.read("/etc/genv/genvd.conf").endswith("# mine\n"))
         # The shell continues, whatever it prints about missing programs.
         self.assertEqual(alice.run("echo here").out, "here\n")
@@ -182,6 +223,8 @@ class Removal(AllUnits):
         self.assertEqual(done.status, 0, done)
         self.assertTrue(machine.read("/etc/genv/genvd.conf").endswith("# mine\n"))
         self.assertEqual(self.ok(self.shell("bob").run("genvctl run --gpus 1 -- echo works")), "works\n")
+        self.assertEqual(job.state(), "running")
+        job.finish()
         alice.close()
         await_that("the end of all environments", lambda: self.json("envs") == [])
 
