@@ -4,6 +4,7 @@
 #include "client/jobs/files/attempt.hpp"
 #include "client/jobs/files/attempt_text.hpp"
 #include "client/jobs/model/error.hpp"
+#include "core/text.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -105,7 +106,7 @@ TEST_F(AttemptFilesTest, CarryEveryByteExceptZero) {
     const Ending read = files.ending(attempt).value();
     EXPECT_EQ(read.status, -1);
     EXPECT_EQ(read.signal, 9);
-    EXPECT_EQ(read.reason, everyByte());
+    EXPECT_EQ(read.reason, core::printable(everyByte())); // it is shown to people
     EXPECT_EQ(read.at, ending.at);
 }
 

@@ -32,8 +32,9 @@ constexpr std::array suffixes{ready, started, ended, written, reserved};
 
 // The kernel accepts no longer command and variables than 6 MiB.
 constexpr std::size_t maxSize = std::size_t{16} << 20;
-// An ending's text is shorter: its reason is a sentence.
-constexpr std::size_t endingSize = 1024;
+// An ending's text is shorter: its reason is a sentence, of which the rest is cut.
+constexpr std::size_t endingSize = 2048;
+constexpr std::size_t maxReasonSize = endingSize / 2;
 
 constexpr int fileFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
@@ -189,7 +190,7 @@ void AttemptFiles::reserveEnding(const AttemptName& attempt) const noexcept {
 
 void AttemptFiles::writeEnding(const AttemptName& attempt, const Ending& ending) const {
     Ending bounded = ending;
-    bounded.reason.resize(std::min(bounded.reason.size(), endingSize / 2));
+    bounded.reason.resize(std::min(bounded.reason.size(), maxReasonSize));
     place(openFolder(folder_), fileOf(attempt, reserved), Space::Reserved, fileOf(attempt, ended),
           encode(bounded));
 }

@@ -2,6 +2,7 @@
 #include "client/jobs/files/attempt_text.hpp"
 
 #include "client/jobs/model/error.hpp"
+#include "core/text.hpp"
 
 #include <charconv>
 
@@ -143,7 +144,7 @@ Ending decodeEnding(std::string_view text) {
     Ending ending;
     ending.status = reader.number<int>();
     ending.signal = reader.number<int>();
-    ending.reason = reader.text();
+    ending.reason = core::printable(reader.field()); // it may be cut within a character
     ending.at = core::fromMicroseconds(reader.number<std::uint64_t>());
     reader.finish();
     if (ending.status < -1 || ending.status > 255 || ending.signal < 0 || ending.signal > 127)

@@ -91,13 +91,17 @@ Ending endingOf(const NotRun& failure) {
     return {failure.status, 0, failure.reason, {}};
 }
 
+Ending stoppedEnding() {
+    return {-1, 0, "its unit was stopped, as at a shutdown or a logout", {}};
+}
+
 Ending endingOf(Supervised result) {
     Ending ending{result.status, result.signal, {}, {}};
     const bool failed = !ending.isSuccess();
     if (failed && hasRunOutOfMemory(ownControlGroup()))
         ending.reason = "the job used more memory than its --memory allows";
     else if (failed && result.wasStopped)
-        ending = {-1, 0, "its unit was stopped, as at a shutdown or a logout", {}};
+        return stoppedEnding();
     else if (result.signal != 0)
         ending.reason = std::move(result.notice);
     return ending;
@@ -109,6 +113,8 @@ Ending runCommand(const AttemptName& attempt, const AttemptOrder& order, const J
         return {126, 0, *reason, {}};
     if (attempt.attempt > 1)
         output.noteAttempt(attempt.attempt);
+    if (wasStoppedBefore())
+        return stoppedEnding();
     auto started = startCommand(order);
     if (const NotRun* failure = std::get_if<NotRun>(&started)) {
         output.note(failure->reason);

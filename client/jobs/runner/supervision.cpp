@@ -23,9 +23,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Deadline = std::optional<Clock::time_point>;
 
-// genv-jobs gives a unit 30 seconds to stop.
-constexpr std::chrono::seconds killAfter{25};
-
 sigset_t takenSignals() {
     sigset_t set{};
     sigfillset(&set);
@@ -47,8 +44,10 @@ bool hasPassed(const Deadline& deadline) {
 
 class Supervision {
   public:
-    Supervision(RunningCommand command, Output& output, watch::StatusWatch* watch)
-        : command_(std::move(command)), output_(output), watch_(watch), manager_(::getppid()) {
+    Supervision(RunningCommand command, Output& output, watch::StatusWatch* watch,
+                std::chrono::milliseconds killAfter)
+        : killAfter_(killAfter), command_(std::move(command)), output_(output), watch_(watch),
+          manager_(::getppid()) {
         const sigset_t set = takenSignals();
         signals_ = client::Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     }
@@ -122,7 +121,7 @@ class Supervision {
             const bool isManagers = info.ssi_pid == static_cast<std::uint32_t>(manager_);
             if (isManagers && info.ssi_signo == SIGTERM && !result_.wasStopped) {
                 result_.wasStopped = true;
-                killAt_ = Clock::now() + killAfter;
+                killAt_ = Clock::now() + killAfter_;
             } else if (!isManagers && info.ssi_pid != 0) {
                 send(static_cast<int>(info.ssi_signo));
             }
@@ -157,6 +156,7 @@ class Supervision {
             result_.status = WEXITSTATUS(status);
     }
 
+    const std::chrono::milliseconds killAfter_;
     RunningCommand command_;
     Output& output_;
     watch::StatusWatch* watch_;
@@ -175,8 +175,17 @@ void blockSignals() {
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
-Supervised superviseCommand(RunningCommand command, Output& output, watch::StatusWatch* watch) {
-    return Supervision(std::move(command), output, watch).run();
+bool wasStoppedBefore() {
+    sigset_t stop{};
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTERM);
+    const timespec now{};
+    return ::sigtimedwait(&stop, nullptr, &now) == SIGTERM;
+}
+
+Supervised superviseCommand(RunningCommand command, Output& output, watch::StatusWatch* watch,
+                            std::chrono::milliseconds killAfter) {
+    return Supervision(std::move(command), output, watch, killAfter).run();
 }
 
 } // namespace genv::jobs

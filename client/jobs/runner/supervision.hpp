@@ -7,13 +7,19 @@
 #include "client/jobs/runner/output.hpp"
 #include "client/watch/status_watch.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 
 namespace genv::jobs {
 
+/// The time from a stop by the manager to SIGKILL. genv-jobs gives a unit 30 seconds to stop.
+inline constexpr std::chrono::milliseconds killAfterStop{25'000};
+
 /// Blocks the signals that would end this process. From then on, superviseCommand() takes them.
 void blockSignals();
+/// Returns whether the manager has stopped the unit since, before there was a command.
+[[nodiscard]] bool wasStoppedBefore();
 
 struct Supervised {
     int status = -1; ///< exit status; -1 if a signal ended the command
@@ -25,6 +31,7 @@ struct Supervised {
 /// `watch` may be nullptr. The manager sends SIGTERM to all processes of the unit, so that one from
 /// it is not passed on; a command that ignores it is killed before the manager kills this process.
 [[nodiscard]] Supervised superviseCommand(RunningCommand command, Output& output,
-                                          watch::StatusWatch* watch);
+                                          watch::StatusWatch* watch,
+                                          std::chrono::milliseconds killAfter = killAfterStop);
 
 } // namespace genv::jobs
