@@ -25,6 +25,12 @@ manager.start_kernel()
 input()
 manager.shutdown_kernel(now=True)
 """
+NIGHT = """\
+#!/bin/bash
+#genv --gpus 2 --lifetime 8h
+#genv --begin 22:00
+python train.py
+"""
 FOR_EVER = "import signal\nsignal.pause()\n"
 PEOPLE = ("admin", "alice", "bob", "carol")
 
@@ -79,15 +85,6 @@ def bobs_job_ends(session):
     session.close()
 
 
-def alice_loses_her_connection(session):
-    """Closes alice's terminal, which ends her shell and its jobs except those of nohup, and logs her in again."""
-    alices_job_runs(session)
-    lost = session.shells.pop("alice")
-    shell = lost.run("echo $$").strip()
-    lost.hang_up()
-    await_that("the end of her shell", lambda: session.machine.run(["kill", "-0", shell]).status != 0)
-
-
 def alice_is_set_up(session):
     session.close()
     prepare_people(session.machine)  # by now the set-up is in alice's start-up file
@@ -96,6 +93,12 @@ def alice_is_set_up(session):
 def nothing_is_saved(session):
     session.close()
     session.machine.must(["rm", "-r", "/home/alice/.genv"])
+
+
+def programs_lie_there(session):
+    for name, text in {"train.py": "print('epoch 1', flush=True)\n" + FOR_EVER, "step.py": "", "evaluate.py": "",
+                       "night.sh": NIGHT}.items():
+        session.machine.write(f"/home/alice/{name}", text)
 
 
 def packages_lie_there(session):
@@ -212,6 +215,7 @@ PAGES = {
     "data/doc/containers.md": two_attached,
     "data/doc/from-genv-1.md": genv_1_is_left,
     "data/doc/history.md": alice_has_waited,
+    "data/doc/jobs.md": programs_lie_there,
     "data/doc/journal.md": journal_has_all,
     "data/doc/libgenv.md": source_lies_there,
     "data/doc/remote.md": hosts,
@@ -237,8 +241,7 @@ BEFORE = {
     ("data/doc/shell.md", '{ read -r sequence began; read -r devices; } <"$GENV_STATUS_FILE"'): shell_is_active,
     ("data/doc/user.md", "genvctl run --gpus 4 --wait=2h --lifetime 8h -- python train.py"): alices_job_runs,
     ("data/doc/user.md", "genvctl extend --id 71 12h"): alices_job_ends,
-    ("data/doc/user.md", "seq 8 | xargs -P 8 -I FOLD genvctl run --wait -- python test.py --fold FOLD"): bobs_job_ends,
-    ("data/doc/user.md", "genvctl envs"): alice_loses_her_connection,
+    ("data/doc/user.md", "genvctl submit --array 1-8 --lifetime 10h -- python test.py --fold {}"): bobs_job_ends,
     ("data/doc/user.md", "genv activate --gpus 2"): alice_is_set_up,
     ("data/doc/user.md", "genvctl history --since yesterday --kind detached"): nothing_is_saved,
 }
