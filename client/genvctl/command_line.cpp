@@ -9,10 +9,13 @@
 #include "client/genvctl/completion/completion_values.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/help/examples.hpp"
+#include "client/genvctl/jobs/detached_run.hpp"
+#include "client/genvctl/jobs/script.hpp"
 #include "client/genvctl/options/optional_times.hpp"
 #include "client/genvctl/shell/genv1.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"
+#include "client/jobs/link/unavailable.hpp"
 #include "core/command_line/help_formatter.hpp"
 #include "core/command_line/usage_error.hpp"
 #include "core/error.hpp"
@@ -109,6 +112,7 @@ struct Command {
 };
 
 constexpr const char* dailyCommands = "Daily commands";
+constexpr const char* jobCommands = "Job commands";
 constexpr const char* furtherCommands = "Further commands";
 constexpr const char* setupCommands = "Setup commands";
 constexpr const char* administrationCommands = "Administration commands";
@@ -126,6 +130,15 @@ constexpr std::array commands{Command{"run", addRun, dailyCommands},
                               Command{"devices", addDevices, dailyCommands},
                               Command{"queue", addQueue, dailyCommands},
                               Command{"top", addTop, dailyCommands},
+                              Command{"submit", addSubmit, jobCommands},
+                              Command{"jobs", addJobs, jobCommands},
+                              Command{"job", addJob, jobCommands},
+                              Command{"logs", addLogs, jobCommands},
+                              Command{"wait", addWait, jobCommands},
+                              Command{"cancel", addCancel, jobCommands},
+                              Command{"hold", addHold, jobCommands},
+                              Command{"release", addRelease, jobCommands},
+                              Command{"requeue", addRequeue, jobCommands},
                               Command{"lock", addLock, furtherCommands},
                               Command{"config", addConfig, furtherCommands},
                               Command{"envs", addEnvs, furtherCommands},
@@ -176,6 +189,13 @@ constexpr std::array commandsForAnyMachine{"activate",  "devices", "enforce", "e
                                            "monitor",   "queue",   "remote",  "report",    "run",
                                            "terminate", "top",     "usage",   "version"};
 
+// The jobs of a user are on the bus of that user, which no connection to another machine reaches.
+std::string hintForHost(const CLI::App& command, const std::string& host) {
+    return command.get_group() == jobCommands
+               ? fmt::format("\"ssh {} genvctl {}\" does it there.", host, command.get_name())
+               : fmt::format("\"genvctl -H {} run --login\" opens a shell there.", host);
+}
+
 void requireSense(const CLI::App& app, const Context& context) {
     if (!context.options.host)
         return;
@@ -184,8 +204,7 @@ void requireSense(const CLI::App& app, const Context& context) {
         if (std::none_of(commandsForAnyMachine.begin(), commandsForAnyMachine.end(), isIt))
             throw Failure(ExitStatus::Usage,
                           fmt::format("\"{}\" cannot be combined with --host", command->get_name()),
-                          fmt::format("\"genvctl -H {} run --login\" opens a shell there.",
-                                      *context.options.host));
+                          hintForHost(*command, *context.options.host));
     }
 }
 
@@ -267,7 +286,11 @@ int run(int count, char** arguments) {
             answerShell({arguments + 2, arguments + count});
             return static_cast<int>(ExitStatus::Ok);
         }
-        const auto words = asSpelledToday({arguments + std::min(count, 1), arguments + count});
+        if (count > 1 && std::string_view(arguments[1]) == runScriptWord)
+            runScript({arguments + 2, arguments + count});
+        const auto words =
+            withDetachedRun(asSpelledToday({arguments + std::min(count, 1), arguments + count}),
+                            [](const auto& use) { withCommandLine(use, {"submit"}); });
         if (const auto status = answerShellOfGenv1(words))
             return *status;
         refuseRemovedCommand(words);
@@ -296,6 +319,8 @@ int run(int count, char** arguments) {
     } catch (const Interrupted& interrupted) {
         complain(interrupted.what());
         return stopped(context, interrupted.signal());
+    } catch (const jobs::Unavailable& error) {
+        return finish({ExitStatus::NoService, error.what(), error.hint()});
     } catch (const core::Error& error) {
         return finish({ExitStatus::Usage, error.what()});
     }

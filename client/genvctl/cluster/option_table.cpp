@@ -9,6 +9,7 @@ namespace genv::ctl::cluster {
 namespace {
 
 constexpr const char* oneMachine = "it is about the genvd of one machine";
+constexpr const char* jobsAreHere = "it is about the jobs of one machine, and Slurm has its own";
 constexpr const char* slurmDecides = "Slurm alone decides which job has which GPU";
 
 struct CommandRow {
@@ -68,6 +69,31 @@ constexpr std::array commandRows{
         "envs",
         "config",
         {Use::Refused, "only Slurm changes a job", "\"scontrol update JobId=JOBID\" changes one."}},
+    CommandRow{"submit",
+               "",
+               {Use::Refused, jobsAreHere,
+                "\"sbatch --gpus N --wrap COMMAND\" submits a job; --array, --dependency and "
+                "--begin are its "
+                "options, too."}},
+    CommandRow{"jobs",
+               "",
+               {Use::Refused, jobsAreHere,
+                "\"squeue --me\" lists your jobs, and \"sacct\" those that ended."}},
+    CommandRow{
+        "job", "", {Use::Refused, jobsAreHere, "\"scontrol show job JOBID\" describes a job."}},
+    CommandRow{
+        "logs",
+        "",
+        {Use::Refused, jobsAreHere, "\"tail -f slurm-JOBID.out\" follows the output of a job."}},
+    CommandRow{"wait",
+               "",
+               {Use::Refused, jobsAreHere, "\"sbatch --wait\" waits until the job has ended."}},
+    CommandRow{"cancel", "", {Use::Refused, jobsAreHere, "\"scancel JOBID\" ends a job."}},
+    CommandRow{"hold", "", {Use::Refused, jobsAreHere, "\"scontrol hold JOBID\" holds a job."}},
+    CommandRow{
+        "release", "", {Use::Refused, jobsAreHere, "\"scontrol release JOBID\" releases a job."}},
+    CommandRow{
+        "requeue", "", {Use::Refused, jobsAreHere, "\"scontrol requeue JOBID\" runs a job again."}},
 };
 
 struct OptionRow {
@@ -140,6 +166,7 @@ constexpr std::array optionRows{
     OptionRow{"", "--no-prompt", {Use::Nothing}}, // on a node, the prompt has no marker
     OptionRow{"run", "COMMAND", {Use::Mapped}},
     OptionRow{"run", "--login", {Use::Mapped}},
+    OptionRow{"run", "--detach", {Use::Refused, jobsAreHere, "\"sbatch\" submits a job."}},
     // "genvctl remote" runs these commands on a host, for the GPUs of that host.
     OptionRow{"run", "--hold", {Use::ThisMachine}},
     OptionRow{"run", "--take-over", {Use::ThisMachine}},

@@ -27,6 +27,7 @@ struct RunArguments {
     bool login = false;
     bool noPrompt = false;
     bool hold = false;
+    bool detach = false; ///< see jobs/detached_run.hpp
 
     void check() const {
         if (login && hold)
@@ -92,6 +93,8 @@ void addOptions(CLI::App& command, RunArguments& arguments) {
                      "Do not change the prompt of the login shell");
     command.add_flag("--hold", arguments.hold,
                      "Hold the GPUs until standard input ends; run nothing");
+    command.add_flag("--detach", arguments.detach,
+                     "Submit the command as a job, as \"submit\" does");
     // Used by "remote": the process that holds the environment and now leaves it.
     command.add_option("--take-over", arguments.predecessor)->group("");
 }

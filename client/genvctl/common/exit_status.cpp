@@ -35,6 +35,7 @@ constexpr std::array meanings{
     Meaning{names::notAttached, ExitStatus::Failed,
             "\"genvctl devices\" shows the holder of each device."},
     Meaning{names::noSuchWait, ExitStatus::Failed, "\"genvctl queue\" shows the waiting requests."},
+    Meaning{names::noSuchJob, ExitStatus::Failed, "\"genvctl jobs --all\" lists your jobs."},
     Meaning{names::alreadyExists, ExitStatus::Failed, ""},
     Meaning{names::quotaExceeded, ExitStatus::QuotaExceeded,
             "\"genvctl limits\" shows your limits and your use."},

@@ -41,6 +41,7 @@ enum class ValueKind {
     RootProcess,    ///< the PID of a process that keeps an environment alive
     ComputeProcess, ///< the PID of a process that uses a GPU
     Ticket,         ///< of a request in the queue
+    Job,            ///< the number of a job
     Host,           ///< another machine that the user's ssh knows
     HelpTopic,      ///< a command of genvctl, or a subcommand of the previous one
 };

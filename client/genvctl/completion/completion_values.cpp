@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/completion/completion_values.hpp"
 
+#include "client/genvctl/jobs/job_text.hpp"
 #include "client/genvctl/remote/known_hosts.hpp"
 #include "client/genvctl/shell/variables.hpp"
+#include "client/genvctl/terminal/text.hpp"
+#include "client/jobs/link/link.hpp"
 #include "core/user_database.hpp"
 #include "dbus/contract/names.hpp"
 
@@ -280,6 +283,19 @@ std::vector<Candidate> tickets(const Bus& bus) {
     return found;
 }
 
+// Starts no genv-jobs: the user may have no jobs at all.
+std::vector<Candidate> jobNumbers() {
+    std::vector<Candidate> found;
+    try {
+        for (const jobs::JobRow& job : jobs::Link(jobs::Link::Use::Completion).list(false))
+            found.push_back({std::to_string(job.number),
+                             fmt::format("{}, {}", job.name.empty() ? job.command : job.name,
+                                         stateText(job, currentTime()))});
+    } catch (const std::exception&) { // NOLINT(bugprone-empty-catch): there are no candidates
+    }
+    return found;
+}
+
 std::vector<Candidate> hosts() {
     std::vector<Candidate> found;
     // ssh uses this folder regardless of HOME.
@@ -330,6 +346,8 @@ std::vector<Candidate> liveValues(ValueKind kind) {
         return computeProcesses(bus);
     case ValueKind::Ticket:
         return tickets(bus);
+    case ValueKind::Job:
+        return jobNumbers();
     case ValueKind::Host:
         return hosts();
     default:

@@ -94,6 +94,11 @@ void OwnEnvironmentOptions::addTo(CLI::App& command) {
 }
 
 void OwnEnvironmentOptions::addDevicesTo(CLI::App& command) {
+    addGpusTo(command);
+    waiting.addTo(command, "End the environment");
+}
+
+void OwnEnvironmentOptions::addGpusTo(CLI::App& command) {
     configuration.addDevicesTo(command);
     devices.addModelTo(command);
     command
@@ -102,7 +107,6 @@ void OwnEnvironmentOptions::addDevicesTo(CLI::App& command) {
         ->group(gpuOptions);
     command.add_flag("--nvml-filter", nvmlFilter, "Limit NVML to the environment's GPUs")
         ->group(gpuOptions);
-    waiting.addTo(command, "End the environment");
 }
 
 void OwnEnvironmentOptions::check() const {

@@ -30,6 +30,8 @@ struct OwnEnvironmentOptions {
     void addTo(CLI::App& command);
     /// Adds all options except the name of the environment.
     void addDevicesTo(CLI::App& command);
+    /// The same without the wait and the lease.
+    void addGpusTo(CLI::App& command);
     /// Whether any option about the environment or its devices was given.
     [[nodiscard]] bool isGiven() const {
         return configuration.isGiven() || devices.isGiven() || overSubscribe ||

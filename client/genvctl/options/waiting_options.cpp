@@ -47,6 +47,10 @@ void WaitingOptions::addTo(CLI::App& command, const std::string& whatEnds) {
         ->check(CLI::Range(-core::maxPriority, core::maxPriority).description(""))
         ->type_name("N")
         ->group(leaseOptions);
+    addLifetimeTo(command, whatEnds);
+}
+
+void WaitingOptions::addLifetimeTo(CLI::App& command, const std::string& whatEnds) {
     command.add_option("--lifetime", lifetime, whatEnds + " after TIME, such as 2h")
         ->type_name("TIME")
         ->group(leaseOptions);

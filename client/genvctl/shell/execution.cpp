@@ -15,9 +15,9 @@ namespace genv::ctl {
 
 // CLI11 does not parse words for which there is no argument. This argument accepts no word; it
 // keeps "--" from ending the subcommand, and appears in the help.
-void takeEverythingFromTheCommandOn(CLI::App& command) {
+void takeEverythingFromTheCommandOn(CLI::App& command, const char* help) {
     const CLI::Validator never([](std::string&) { return std::string("not here"); }, "");
-    command.add_option("COMMAND", "Run COMMAND with its arguments")->check(never)->type_name("");
+    command.add_option("COMMAND")->description(help)->check(never)->type_name("");
     command.validate_positionals()->prefix_command()->fallthrough(false);
 }
 

@@ -12,7 +12,8 @@ class App;
 namespace genv::ctl {
 
 /// Treats all words, from the first word that is not an option of `command`, as the command to run.
-void takeEverythingFromTheCommandOn(CLI::App& command);
+void takeEverythingFromTheCommandOn(CLI::App& command,
+                                    const char* help = "Run COMMAND with its arguments");
 /// Returns these words. Call it in the callback of `command`. Throws CLI::ParseError.
 std::vector<std::string> commandWords(const CLI::App& command);
 /// Returns an empty list if no command may be given. Call it in the same place. Throws

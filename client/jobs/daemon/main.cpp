@@ -2,6 +2,7 @@
 // genv-jobs: keeps the jobs of the user who runs it, and runs them when their turn comes.
 #include "client/descriptor.hpp"
 #include "client/jobs/daemon/daemon.hpp"
+#include "client/jobs/daemon/machines.hpp"
 #include "core/command_line/help_formatter.hpp"
 #include "core/command_line/parsing.hpp"
 #include "core/text.hpp"
@@ -22,7 +23,8 @@ namespace {
 using genv::jobs::DaemonOptions;
 
 /// Returns an exit status, or nothing if the program should run.
-std::optional<int> readOptions(int count, char** arguments, DaemonOptions& options) {
+std::optional<int> readOptions(int count, char** arguments, DaemonOptions& options,
+                               bool& listsMachines) {
     CLI::App app("Keep the jobs of a user and run them (started by the user's bus)", "genv-jobs");
     app.formatter(genv::core::helpFormatter());
     // An empty group hides the option: it is for tests.
@@ -33,6 +35,8 @@ std::optional<int> readOptions(int count, char** arguments, DaemonOptions& optio
            },
            "End after so many milliseconds without a job or a call")
         ->group("");
+    app.add_flag("--machines", listsMachines,
+                 "Print your jobs on other machines that share your home, as JSON");
     app.set_help_flag("--help", "Print this help");
     app.set_version_flag("--version", "genv-jobs " GENV_VERSION, "Print the version");
     app.footer("Users call it through \"genvctl submit\" and \"genvctl jobs\".\n\n"
@@ -51,11 +55,15 @@ std::string runnerPath() {
 } // namespace
 
 int main(int count, char** arguments) {
+    bool listsMachines = false;
     DaemonOptions options;
     options.runner = runnerPath();
     try {
-        if (const auto status = readOptions(count, arguments, options))
+        if (const auto status = readOptions(count, arguments, options, listsMachines))
             return *status;
+        if (listsMachines)
+            return std::puts(genv::jobs::jobsOfOtherMachines().c_str()) < 0 ? EXIT_FAILURE
+                                                                            : EXIT_SUCCESS;
         genv::client::openStandardDescriptors();
         genv::jobs::Daemon daemon(std::move(options));
         return daemon.run();

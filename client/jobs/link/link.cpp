@@ -11,8 +11,10 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -39,6 +41,17 @@ auto translated(Function&& function) {
     }
 }
 
+using Clock = std::chrono::steady_clock;
+
+// Returns a timeout for poll(), where -1 is none.
+int soonest(int timeout, Clock::time_point deadline) {
+    if (deadline == Clock::time_point::max())
+        return timeout;
+    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const int own = static_cast<int>(std::max<std::int64_t>(rest.count(), 0));
+    return timeout < 0 ? own : std::min(timeout, own);
+}
+
 template <typename Row>
 std::vector<Row> readRows(const sdbus::Message& reply) {
     std::vector<Row> rows;
@@ -49,10 +62,14 @@ std::vector<Row> readRows(const sdbus::Message& reply) {
 
 } // namespace
 
-Link::Link(Start start)
+Link::Link(Use use)
     : bus_(connectToUserBus()),
-      proxy_(dbus::compat::makeProxy(*bus_, contract::jobsBusName, contract::jobsPath)),
-      start_(start) {}
+      proxy_(dbus::compat::makeProxy(*bus_, contract::jobsBusName, contract::jobsPath)), use_(use) {
+    using namespace std::chrono_literals;
+    constexpr std::chrono::microseconds completionTimeout = 1s;
+    if (use_ == Use::Completion)
+        bus_->setMethodCallTimeout(static_cast<std::uint64_t>(completionTimeout.count()));
+}
 
 Link::~Link() = default;
 
@@ -60,7 +77,7 @@ sdbus::MethodReply Link::call(const char* method, const Write& write) {
     auto message = dbus::compat::makeCall(*proxy_, interface, method);
     raw::Writer writer(message);
     write(writer);
-    if (start_ == Start::Refused)
+    if (use_ == Use::Completion)
         raw::Message(message).startNoService();
     return proxy_->callMethod(message);
 }
@@ -171,7 +188,8 @@ void Link::handleArrived() {
     }
 }
 
-Link::Changes Link::await(int watched) {
+Link::Changes Link::await(int watched, std::optional<std::chrono::milliseconds> timeout) {
+    const auto deadline = timeout ? Clock::now() + *timeout : Clock::time_point::max();
     return translated([&] {
         for (;;) {
             handleArrived();
@@ -180,10 +198,11 @@ Link::Changes Link::await(int watched) {
             const auto wanted = bus_->getEventLoopPollData();
             std::array<pollfd, 2> descriptors{pollfd{watched, POLLIN, 0},
                                               pollfd{wanted.fd, wanted.events, 0}};
-            if (::poll(descriptors.data(), descriptors.size(), wanted.getPollTimeout()) < 0 &&
+            if (::poll(descriptors.data(), descriptors.size(),
+                       soonest(wanted.getPollTimeout(), deadline)) < 0 &&
                 errno != EINTR)
                 throw std::system_error(errno, std::generic_category(), "waiting for genv-jobs");
-            if (descriptors[0].revents != 0)
+            if (descriptors[0].revents != 0 || deadline <= Clock::now())
                 return Changes();
         }
     });

@@ -8,9 +8,11 @@
 
 #include <sdbus-c++/sdbus-c++.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,10 +23,13 @@ namespace genv::jobs {
 /// of the D-Bus error if it refuses the call.
 class Link {
   public:
-    enum class Start { Allowed, Refused };
+    enum class Use {
+        Command,
+        Completion, ///< calls do not start genv-jobs, and fail after a second
+    };
 
-    /// Connects to the user's bus. If the start is refused, calls do not start genv-jobs.
-    explicit Link(Start start = Start::Allowed);
+    /// Connects to the user's bus.
+    explicit Link(Use use = Use::Command);
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
     ~Link();
@@ -44,13 +49,13 @@ class Link {
 
     /// Listens for changes from now on: call it before asking for the state that may change.
     void listen();
-    /// Blocks until jobs changed or `watched` is readable (-1 = none). Returns the jobs that
-    /// changed; `all` is set if genv-jobs started anew, and any may have.
+    /// Blocks until jobs changed, `watched` is readable (-1 = none), or for so long. Returns the
+    /// jobs that changed; `all` is set if genv-jobs started anew, and any may have.
     struct Changes {
         std::set<JobNumber> jobs;
         bool all = false;
     };
-    Changes await(int watched = -1);
+    Changes await(int watched = -1, std::optional<std::chrono::milliseconds> timeout = {});
 
   private:
     using Write = std::function<void(dbus::raw::Writer&)>;
@@ -61,7 +66,7 @@ class Link {
 
     std::unique_ptr<sdbus::IConnection> bus_;
     std::unique_ptr<sdbus::IProxy> proxy_;
-    Start start_;
+    Use use_;
     Changes changes_;
     std::vector<sdbus::Slot> matches_; // end before the connection
 };

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// cancel, hold, release, requeue: change what becomes of jobs.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/jobs/selection.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "core/sentences.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace genv::ctl {
+
+namespace {
+
+struct Change {
+    const char* name;
+    const char* help;
+    const char* footer;
+    const char* made;    ///< what a person reads then: "canceled"
+    const char* nothing; ///< why no task was concerned
+    std::uint32_t (jobs::Link::*call)(jobs::JobNumber, const std::vector<std::uint32_t>&);
+};
+
+constexpr Change cancelChange{
+    "cancel",   "Cancel jobs",  "Tasks that wait never start, and those that run are ended.",
+    "canceled", "it has ended", &jobs::Link::cancel};
+constexpr Change holdChange{"hold",
+                            "Keep jobs that wait from starting",
+                            "Tasks that run go on.",
+                            "held",
+                            "no task of it waits",
+                            &jobs::Link::hold};
+constexpr Change releaseChange{"release",  "Let held jobs start",   "",
+                               "released", "no task of it is held", &jobs::Link::release};
+constexpr Change requeueChange{
+    "requeue",
+    "Run jobs again",
+    "Without a task: those that failed, were lost or canceled; if there are none,\n"
+    "those that run, which are ended first; else all.",
+    "requeued",
+    "no task of it can run again",
+    &jobs::Link::requeue};
+
+void tell(const Change& change, const JobTasks& job, std::uint32_t count) {
+    if (count == 0)
+        printNote(
+            fmt::format("Nothing was {} in job {}: {}", change.made, job.job, change.nothing));
+    else
+        printNoteForPerson(
+            fmt::format("{} of job {} {}", core::counted(count, "task"), job.job, change.made));
+}
+
+// Goes on after a job that is refused, and then ends with its exit status.
+void run(Context& context, const Change& change, const std::vector<std::string>& names) {
+    std::vector<NamedTasks> named;
+    for (const std::string& name : names)
+        named.push_back(parseTasks(name));
+    jobs::Link link;
+    int worst = 0;
+    for (const JobTasks& job : tasksByJob(link, named)) {
+        try {
+            tell(change, job, (link.*change.call)(job.job, job.tasks));
+        } catch (const Error& error) {
+            const Failure failure = context.failureOf(error);
+            complain(failure.what(), failure.hint());
+            worst = std::max(worst, static_cast<int>(failure.status()));
+        }
+    }
+    endWith(worst);
+}
+
+void add(CLI::App& app, Context& context, const Change& change) {
+    CLI::App* command = app.add_subcommand(change.name, change.help);
+    const auto names = std::make_shared<std::vector<std::string>>();
+    command->add_option("JOB", *names, "Name jobs or tasks: 17, 17.3, 17.1-20")
+        ->required()
+        ->type_name("");
+    command->footer(change.footer);
+    command->callback([&context, &change, names] {
+        context.command = [&context, &change, names] { run(context, change, *names); };
+    });
+}
+
+} // namespace
+
+void addCancel(CLI::App& app, Context& context) {
+    add(app, context, cancelChange);
+}
+
+void addHold(CLI::App& app, Context& context) {
+    add(app, context, holdChange);
+}
+
+void addRelease(CLI::App& app, Context& context) {
+    add(app, context, releaseChange);
+}
+
+void addRequeue(CLI::App& app, Context& context) {
+    add(app, context, requeueChange);
+}
+
+} // namespace genv::ctl

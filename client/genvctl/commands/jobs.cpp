@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// jobs, job: list the jobs of the user, and describe one.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/jobs/job_text.hpp"
+#include "client/genvctl/jobs/selection.hpp"
+#include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace genv::ctl {
+
+namespace {
+
+struct JobsArguments {
+    ListingOptions listing;
+    bool all = false;
+    bool machines = false;
+};
+
+void listMachines(Context& context, const JobsArguments& arguments) {
+    const std::vector<MachineJob> jobs = jobsOfOtherMachines(arguments.all);
+    Json json = Json::array();
+    for (const MachineJob& job : jobs) {
+        json.push_back({{"machine", job.machine}});
+        json.back().update(toJson(job));
+    }
+    if (!context.printJson(json))
+        arguments.listing.print(context, jobsTable(jobs, currentTime()));
+}
+
+void listJobs(Context& context, const JobsArguments& arguments) {
+    const std::vector<jobs::JobRow> jobs = jobs::Link().list(arguments.all);
+    Json json = Json::array();
+    for (const jobs::JobRow& job : jobs)
+        json.push_back(toJson(job));
+    if (context.printJson(json))
+        return;
+    arguments.listing.print(context, jobsTable(jobs, currentTime()));
+    if (jobs.empty() && !arguments.all)
+        printNoteForPerson("No job waits or runs; \"genvctl jobs --all\" lists earlier ones.");
+}
+
+// Returns the tasks that are shown one by one: of an array, those that are neither waiting nor
+// done.
+std::vector<jobs::TaskRow> remarkable(std::vector<jobs::TaskRow> tasks) {
+    std::erase_if(tasks, [](const jobs::TaskRow& task) {
+        return task.isWaiting() || task.state == "done" || task.state == "canceled";
+    });
+    return tasks;
+}
+
+void describeArray(const jobs::JobDescription& job, const std::vector<jobs::TaskRow>& tasks) {
+    print(jobReport(job, tasks, currentTime()));
+    const std::vector<jobs::TaskRow> shownTasks = remarkable(tasks);
+    if (shownTasks.empty())
+        return;
+    Table table = tasksTable(shownTasks, currentTime());
+    if (const auto width = terminalWidth())
+        table.fit(*width);
+    const Emphasis emphasis = headerEmphasis();
+    print('\n' + table.text(true, emphasis.before, emphasis.after));
+}
+
+Json jsonOf(const jobs::JobDescription& job, const std::vector<jobs::TaskRow>& tasks) {
+    Json json = toJson(job);
+    Json list = Json::array();
+    for (const jobs::TaskRow& task : tasks)
+        list.push_back(toJson(task));
+    json["task_list"] = std::move(list);
+    return json;
+}
+
+void describeJob(Context& context, const std::string& name) {
+    const NamedTasks named = parseTask(name);
+    jobs::Link link;
+    const jobs::JobDescription job = link.get(named.job);
+    const std::vector<jobs::TaskRow> tasks = describeTasks(link, named);
+    if (context.printJson(jsonOf(job, tasks)))
+        return;
+    if (job.isArray && named.isWhole)
+        describeArray(job, tasks);
+    else if (job.isArray)
+        print(taskReport(job, tasks.at(0), currentTime()));
+    else
+        print(jobReport(job, tasks, currentTime()));
+}
+
+} // namespace
+
+void addJobs(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("jobs", "List your jobs");
+    const auto arguments = std::make_shared<JobsArguments>();
+    arguments->listing.addFormatTo(*command);
+    command->add_flag("--all", arguments->all, "List also jobs that ended more than a day ago");
+    command->add_flag("--machines", arguments->machines,
+                      "List the jobs of other machines that share your home");
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] {
+            if (arguments->machines)
+                listMachines(context, *arguments);
+            else
+                listJobs(context, *arguments);
+        };
+    });
+}
+
+void addJob(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("job", "Describe a job");
+    const auto job = std::make_shared<std::string>();
+    command->add_option("JOB", *job, "Describe this job or task: 17 or 17.3")
+        ->required()
+        ->type_name("");
+    command->callback(
+        [&context, job] { context.command = [&context, job] { describeJob(context, *job); }; });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// logs: prints the output of a job, and follows it until the job ends.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/jobs/job_text.hpp"
+#include "client/genvctl/jobs/log_file.hpp"
+#include "client/genvctl/jobs/log_watch.hpp"
+#include "client/genvctl/jobs/selection.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::ctl {
+
+namespace {
+
+struct LogsArguments {
+    std::string job;
+    bool follow = false;
+    std::optional<std::size_t> tail;
+};
+
+/// Prints the logs of tasks. Several have headings, as those of tail(1).
+class LogPrinter {
+  public:
+    LogPrinter(NamedTasks named, bool hasHeadings, std::optional<std::size_t> lines)
+        : named_(named), hasHeadings_(hasHeadings), lines_(lines) {}
+
+    /// Prints what is new in the log of a task. Returns whether the log exists.
+    bool print(const jobs::TaskRow& task) {
+        LogFile& log = logs_.try_emplace(task.number, task.log, lines_).first->second;
+        if (log.hasMore()) {
+            printHeading(task);
+            log.print();
+        }
+        return log.open();
+    }
+    /// Closes the log of a task that has ended.
+    void close(std::uint32_t task) { logs_.erase(task); }
+
+  private:
+    void printHeading(const jobs::TaskRow& task) {
+        if (!hasHeadings_ || last_ == task.number)
+            return;
+        ctl::print(fmt::format("{}==> {}.{} ({}) <==\n", last_ ? "\n" : "", named_.job, task.number,
+                               shown(task.value)));
+        last_ = task.number;
+    }
+
+    NamedTasks named_;
+    bool hasHeadings_;
+    std::optional<std::size_t> lines_;
+    std::map<std::uint32_t, LogFile> logs_;
+    std::optional<std::uint32_t> last_; ///< the task of the last heading
+};
+
+[[noreturn]] void failWithoutLog(const NamedTasks& named, const std::vector<jobs::TaskRow>& tasks) {
+    const bool waits = std::ranges::any_of(tasks, &jobs::TaskRow::isWaiting);
+    if (waits && tasks.size() == 1)
+        throw Failure(
+            ExitStatus::Failed,
+            fmt::format("job {} has no output yet: {}", named.job, stateText(tasks.front())),
+            "\"genvctl logs -f\" waits for it.");
+    if (waits)
+        throw Failure(ExitStatus::Failed, fmt::format("job {} has no output yet", named.job),
+                      "\"genvctl logs -f\" waits for it.");
+    throw Failure(ExitStatus::Failed,
+                  tasks.size() == 1 ? fmt::format("job {} has no output: there is no file {}",
+                                                  named.job, tasks.front().log)
+                                    : fmt::format("job {} has no output", named.job),
+                  fmt::format("\"genvctl job {}\" shows how it ended.", named.job));
+}
+
+void printLogs(const NamedTasks& named, const std::vector<jobs::TaskRow>& tasks,
+               LogPrinter& printer) {
+    bool found = false;
+    for (const jobs::TaskRow& task : tasks) {
+        found = printer.print(task) || found;
+        printer.close(task.number);
+    }
+    if (!found)
+        failWithoutLog(named, tasks);
+}
+
+/// Follows the logs of tasks until all have ended.
+class Follower {
+  public:
+    Follower(jobs::Link& link, jobs::JobNumber job, LogPrinter& printer)
+        : link_(link), job_(job), printer_(printer) {}
+
+    /// Returns the worst exit status.
+    int run(std::vector<jobs::TaskRow> tasks) {
+        auto untilNote = std::optional(beforeNote);
+        for (;;) {
+            printNew(tasks);
+            if (tasks.empty())
+                return status_;
+            const auto changes = link_.await(watch_.descriptor(), untilNote);
+            if (untilNote && !changes.all && changes.jobs.empty()) {
+                noteWaiting(tasks);
+                untilNote.reset();
+            }
+            watch_.drain();
+            if (changes.all || changes.jobs.contains(job_))
+                tasks = link_.tasks(job_, numbersOf(tasks));
+        }
+    }
+
+  private:
+    // Most jobs start sooner, and need no note.
+    static constexpr std::chrono::milliseconds beforeNote{1000};
+
+    static void noteWaiting(const std::vector<jobs::TaskRow>& tasks) {
+        if (std::ranges::all_of(tasks, &jobs::TaskRow::isWaiting))
+            printNoteForPerson(
+                fmt::format("{}. Ctrl-C ends only this command", stateText(tasks.front())));
+    }
+
+    static std::vector<std::uint32_t> numbersOf(const std::vector<jobs::TaskRow>& tasks) {
+        std::vector<std::uint32_t> numbers;
+        for (const jobs::TaskRow& task : tasks)
+            numbers.push_back(task.number);
+        return numbers;
+    }
+
+    // The output of a task that has ended is complete, since its state was read before.
+    void printNew(std::vector<jobs::TaskRow>& tasks) {
+        for (const jobs::TaskRow& task : tasks) {
+            if (task.isWaiting())
+                continue;
+            watch_.add(task.log);
+            printer_.print(task);
+            if (task.hasEnded()) {
+                printer_.close(task.number);
+                status_ = std::max(status_, statusOf(task));
+            }
+        }
+        std::erase_if(tasks, [](const jobs::TaskRow& task) { return task.hasEnded(); });
+    }
+
+    jobs::Link& link_;
+    jobs::JobNumber job_;
+    LogPrinter& printer_;
+    LogWatch watch_;
+    int status_ = 0;
+};
+
+void runLogs(const LogsArguments& arguments) {
+    const NamedTasks named = parseTask(arguments.job);
+    jobs::Link link;
+    if (arguments.follow)
+        link.listen();
+    const jobs::JobDescription job = link.get(named.job);
+    const std::vector<jobs::TaskRow> tasks = describeTasks(link, named);
+    LogPrinter printer(named, job.isArray && named.isWhole, arguments.tail);
+    if (!arguments.follow) {
+        printLogs(named, tasks, printer);
+        return;
+    }
+    endWith(Follower(link, named.job, printer).run(tasks));
+}
+
+} // namespace
+
+void addLogs(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("logs", "Print or follow the output of a job");
+    const auto arguments = std::make_shared<LogsArguments>();
+    command->add_option("JOB", arguments->job, "Print the output of this job or task: 17 or 17.3")
+        ->required()
+        ->type_name("");
+    command->add_flag("-f,--follow", arguments->follow, "Print what is added until the job ends");
+    command->add_option("--tail", arguments->tail, "Print only the last N lines so far")
+        ->type_name("N");
+    command->footer(
+        "With --follow, a job that waits is waited for, Ctrl-C ends only this command,\n"
+        "and the exit status is the job's.");
+    command->callback(
+        [&context, arguments] { context.command = [arguments] { runLogs(*arguments); }; });
+}
+
+} // namespace genv::ctl

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// submit: records a command or a script as a job of genv-jobs.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/jobs/script.hpp"
+#include "client/genvctl/jobs/script_options.hpp"
+#include "client/genvctl/jobs/submit_options.hpp"
+#include "client/genvctl/shell/execution.hpp"
+#include "client/genvctl/shell/variables.hpp"
+#include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/text.hpp"
+#include "client/jobs/link/link.hpp"
+#include "client/slurm_jobs.hpp"
+#include "core/error.hpp"
+#include "core/sentences.hpp"
+#include "core/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+namespace genv::ctl {
+
+namespace {
+
+// The variables describe the environment of the submitting shell; a job has one of its own.
+bool isOfSubmittingShell(std::string_view variable) {
+    return variable.starts_with("GENV_") || variable.starts_with("CUDA_VISIBLE_DEVICES=");
+}
+
+std::vector<std::string> variablesForJob(bool nvmlFilter) {
+    std::vector<std::string> variables;
+    const auto filter = nvmlFilter ? std::optional(nvmlFilterVariable()) : std::nullopt;
+    const std::string replaced = filter ? filter->name + '=' : "";
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view variable = *entry;
+        const bool isVariable = variable.find('=', 1) != std::string_view::npos;
+        if (isVariable && !isOfSubmittingShell(variable) &&
+            (replaced.empty() || !variable.starts_with(replaced)))
+            variables.emplace_back(variable);
+    }
+    if (filter && filter->value)
+        variables.push_back(replaced + *filter->value);
+    return variables;
+}
+
+std::string workingFolder() {
+    const std::unique_ptr<char, void (*)(void*)> name(get_current_dir_name(), std::free);
+    if (!name)
+        throw Failure(ExitStatus::Failed, "the working folder no longer exists",
+                      "Change to a folder that exists.");
+    return name.get();
+}
+
+std::uint32_t currentUmask() {
+    const mode_t mask = umask(0);
+    umask(mask);
+    return mask;
+}
+
+std::string ownProgram() {
+    std::error_code error;
+    const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+    return error || !std::filesystem::exists(path, error) ? "genvctl" : path.native();
+}
+
+void refuseInSlurmJob() {
+    if (client::jobOfThisProcess())
+        throw Failure(ExitStatus::Usage,
+                      "a job of genv cannot be submitted in a Slurm job: Slurm decides who has "
+                      "the GPUs of this machine",
+                      "\"sbatch --gpus N --wrap COMMAND\" submits a job to Slurm.");
+}
+
+// Returns the name for a job without --name; nothing if the file's name is not a valid one.
+std::optional<std::string> nameOfScript(const Script& script) {
+    try {
+        core::requireName(script.name);
+        return script.name;
+    } catch (const core::Error&) {
+        return std::nullopt;
+    }
+}
+
+void requireScript(const std::string& word) {
+    std::error_code error;
+    const bool isFile = word == "-" || (std::filesystem::exists(word, error) &&
+                                        !std::filesystem::is_directory(word, error));
+    if (!isFile)
+        throw Failure(ExitStatus::Usage,
+                      fmt::format("there is no script \"{}\"", core::escaped(word)),
+                      fmt::format("Put \"--\" before a command: \"genvctl submit -- {}\".",
+                                  core::escaped(word)));
+}
+
+jobs::NewJob jobOf(const SubmitOptions& options, const CLI::App& command,
+                   const std::vector<std::string>& words) {
+    const bool isMarked = !words.empty() && words.front() == "--";
+    if (options.detach || isMarked) {
+        jobs::NewJob job = options.read(command);
+        job.command = commandWords(command);
+        return job;
+    }
+    if (words.empty())
+        throw Failure(ExitStatus::Usage, "missing command or script",
+                      "\"genvctl submit -- COMMAND\" submits a command, \"genvctl submit FILE\" a "
+                      "script.");
+    requireScript(words.front());
+    const Script script = readScript(words.front());
+    jobs::NewJob job = readWithScript(command, script);
+    job.command = commandOf(script, ownProgram(), {words.begin() + 1, words.end()});
+    if (!job.name)
+        job.name = nameOfScript(script);
+    return job;
+}
+
+void tellLingering(jobs::Lingering lingering) {
+    if (lingering == jobs::Lingering::Enabled)
+        printNoteForPerson("Your jobs go on after you log out.");
+    else if (lingering == jobs::Lingering::Refused)
+        warn("your jobs end when you log out: lingering was refused",
+             "Ask an administrator for \"loginctl enable-linger\", or stay logged in.");
+}
+
+const char* wordOf(jobs::Lingering lingering) {
+    return lingering == jobs::Lingering::Enabled   ? "enabled"
+           : lingering == jobs::Lingering::Refused ? "refused"
+                                                   : "unchanged";
+}
+
+void printSubmitted(Context& context, const jobs::NewJob& job, const jobs::Submitted& submitted) {
+    tellLingering(submitted.lingering);
+    const std::size_t tasks = job.isArray ? job.tasks.size() : 1;
+    if (context.printJson(
+            {{"job", submitted.job}, {"tasks", tasks}, {"lingering", wordOf(submitted.lingering)}}))
+        return;
+    if (!terminalWidth())
+        print(fmt::format("{}\n", submitted.job));
+    else if (job.isArray)
+        print(fmt::format("Job {} submitted: {}\n", submitted.job, core::counted(tasks, "task")));
+    else
+        print(fmt::format("Job {} submitted\n", submitted.job));
+}
+
+void submit(Context& context, const SubmitOptions& options, const CLI::App& command,
+            const std::vector<std::string>& words) {
+    refuseInSlurmJob();
+    options.check(command);
+    jobs::NewJob job = jobOf(options, command, words);
+    job.folder = workingFolder();
+    job.umask = currentUmask();
+    job.environment = variablesForJob(options.wanted.nvmlFilter);
+    printSubmitted(context, job, jobs::Link().submit(job));
+}
+
+} // namespace
+
+void addSubmit(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("submit", "Submit a command or script as a job");
+    const auto options = std::make_shared<SubmitOptions>();
+    options->addTo(*command);
+    command->footer(
+        "The job waits for its GPUs, runs, and writes its output to a log, also after you\n"
+        "log out. It gets one GPU, or as many as your own .genv says. Without \"--\",\n"
+        "COMMAND is the file of a script, or \"-\" for standard input; lines\n"
+        "\"#genv OPTION...\" at its top are options. In an array, {} in the command and\n"
+        "$GENV_ARRAY_TASK are the value of the task.\n"
+        "\n"
+        "Prints only the number of the job if standard output is not a terminal.");
+    takeEverythingFromTheCommandOn(*command, "Submit COMMAND, or the script in this file");
+    command->callback([&context, options, command] {
+        const std::vector<std::string> words = command->remaining();
+        context.command = [&context, options, command, words] {
+            submit(context, *options, *command, words);
+        };
+    });
+}
+
+} // namespace genv::ctl

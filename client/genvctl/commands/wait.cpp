@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// wait: waits until jobs have ended.
+#include "client/genvctl/commands/commands.hpp"
+#include "client/genvctl/context/context.hpp"
+#include "client/genvctl/jobs/selection.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace genv::ctl {
+
+namespace {
+
+// Returns the exit status; nothing while it waits or runs.
+std::optional<int> statusNow(jobs::Link& link, const NamedTasks& named) {
+    if (named.isWhole) {
+        const jobs::JobDescription job = link.get(named.job);
+        return job.hasEnded() ? std::optional(statusOf(job)) : std::nullopt;
+    }
+    int worst = 0;
+    for (const jobs::TaskRow& task : describeTasks(link, named)) {
+        if (!task.hasEnded())
+            return std::nullopt;
+        worst = std::max(worst, statusOf(task));
+    }
+    return worst;
+}
+
+int waitForAll(std::vector<NamedTasks> pending) {
+    jobs::Link link;
+    link.listen();
+    int worst = 0;
+    jobs::Link::Changes changes;
+    changes.all = true;
+    while (!pending.empty()) {
+        std::erase_if(pending, [&](const NamedTasks& named) {
+            if (!changes.all && !changes.jobs.contains(named.job))
+                return false;
+            const auto status = statusNow(link, named);
+            worst = std::max(worst, status.value_or(0));
+            return status.has_value();
+        });
+        if (!pending.empty())
+            changes = link.await();
+    }
+    return worst;
+}
+
+} // namespace
+
+void addWait(CLI::App& app, Context& context) {
+    CLI::App* command = app.add_subcommand("wait", "Wait until jobs have ended");
+    const auto jobs = std::make_shared<std::vector<std::string>>();
+    command->add_option("JOB", *jobs, "Wait for these jobs or tasks: 17, 17.3, 17.1-20")
+        ->required()
+        ->type_name("");
+    command->footer(
+        "Exits with the highest status of the jobs: 128+N for signal N, and 1 for a job\n"
+        "that was lost or canceled.");
+    command->callback([&context, jobs] {
+        context.command = [jobs] {
+            std::vector<NamedTasks> named;
+            for (const std::string& job : *jobs)
+                named.push_back(parseTasks(job));
+            endWith(waitForAll(std::move(named)));
+        };
+    });
+}
+
+} // namespace genv::ctl

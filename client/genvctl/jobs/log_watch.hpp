@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Tells when logs grow.
+#pragma once
+
+#include "client/descriptor.hpp"
+
+#include <set>
+#include <string>
+
+namespace genv::ctl {
+
+/// A descriptor that becomes readable when a file in a watched folder changes. Where the kernel
+/// watches no more folders, it becomes readable each second.
+class LogWatch {
+  public:
+    LogWatch();
+
+    /// Watches the folder of a file. Does nothing if it is watched.
+    void add(const std::string& file);
+    [[nodiscard]] int descriptor() const;
+    /// Forgets what has happened so far.
+    void drain() const;
+
+  private:
+    client::Descriptor inotify_;
+    client::Descriptor timer_; ///< in place of inotify
+    std::set<std::string> folders_;
+};
+
+} // namespace genv::ctl
