@@ -82,9 +82,9 @@ void Scheduler::onGranted(TaskName task, Grant grant) {
 
 void Scheduler::act() {
     makeRequests();
+    // A job may be in both: somebody may have asked for it in between.
     const auto added = std::exchange(addedJobs_, {});
-    auto changed = std::exchange(changedJobs_, {});
-    std::erase_if(changed, [&](JobNumber job) { return added.contains(job); });
+    const auto changed = std::exchange(changedJobs_, {});
     changed_(added, changed);
 }
 
