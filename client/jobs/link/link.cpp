@@ -2,6 +2,7 @@
 #include "client/jobs/link/link.hpp"
 
 #include "client/jobs/link/reading.hpp"
+#include "client/jobs/link/start.hpp"
 #include "client/jobs/link/unavailable.hpp"
 #include "client/jobs/link/user_bus.hpp"
 #include "dbus/contract/names.hpp"
@@ -26,7 +27,7 @@ namespace raw = dbus::raw;
 
 namespace {
 
-constexpr const char* interface = "dev.genv.Jobs";
+constexpr const char* jobsInterface = "dev.genv.Jobs";
 
 // Turns the errors of sdbus-c++ into those of this class.
 template <typename Function>
@@ -74,7 +75,9 @@ Link::Link(Use use)
 Link::~Link() = default;
 
 sdbus::MethodReply Link::call(const char* method, const Write& write) {
-    auto message = dbus::compat::makeCall(*proxy_, interface, method);
+    if (use_ == Use::Command)
+        requireJobs(*bus_);
+    auto message = dbus::compat::makeCall(*proxy_, jobsInterface, method);
     raw::Writer writer(message);
     write(writer);
     if (use_ == Use::Completion)
@@ -167,7 +170,7 @@ void Link::listen() {
     translated([&] {
         matches_.push_back(dbus::compat::addMatch(
             *bus_,
-            fmt::format("type='signal',interface='{}',member='JobChanged',path='{}'", interface,
+            fmt::format("type='signal',interface='{}',member='JobChanged',path='{}'", jobsInterface,
                         contract::jobsPath),
             [this](sdbus::Message& message) {
                 JobNumber job = 0;
