@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/runner/command.hpp"
 
+#include "client/search_path.hpp"
 #include "core/glibc_pidfd.hpp"
 #include "core/text.hpp"
 
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -82,14 +84,25 @@ void resetSignals() {
     ::_exit(notExecutable);
 }
 
+// execvp() reports a folder of PATH that may not be searched, although the command is nowhere.
+bool isNowhere(const std::string& command) {
+    const std::vector<std::string> folders = client::searchFolders();
+    return command.find('/') == std::string::npos &&
+           std::none_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+               return ::access((folder + '/' + command).c_str(), F_OK) == 0;
+           });
+}
+
 NotRun describe(const AttemptOrder& order, const Report& report) {
     if (report.step == Step::Folder)
         return {notExecutable,
                 fmt::format("cannot enter the folder \"{}\": {}", core::escaped(order.folder, 512),
                             std::strerror(report.error))};
-    return {report.error == ENOENT ? notFound : notExecutable,
-            fmt::format("cannot run \"{}\": {}", core::escaped(order.command.front(), 512),
-                        std::strerror(report.error))};
+    const std::string& command = order.command.front();
+    const int error = report.error == EACCES && isNowhere(command) ? ENOENT : report.error;
+    return {
+        error == ENOENT ? notFound : notExecutable,
+        fmt::format("cannot run \"{}\": {}", core::escaped(command, 512), std::strerror(error))};
 }
 
 // The pipe is closed by the exec.
