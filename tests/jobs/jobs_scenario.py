@@ -29,11 +29,12 @@ def data(text):
 
 
 def command_line(pid):
+    """Returns the words of a process; [""] if it has ended meanwhile."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return file.read().split(b"\0")
+            return file.read().decode(errors="replace").split("\0")
     except OSError:
-        return []
+        return [""]
 
 
 def processes(program, user):
@@ -46,7 +47,7 @@ def processes(program, user):
             owner = os.stat(folder).st_uid
         except OSError:
             continue
-        if owner == uid and os.path.basename(command_line(pid)[:1][0] if command_line(pid) else b"") == program.encode():
+        if owner == uid and os.path.basename(command_line(pid)[0]) == program:
             found.append(pid)
     return found
 
