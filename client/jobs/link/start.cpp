@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -71,34 +72,41 @@ class Unit {
 
     /// Throws Unavailable if the unit has failed, or fails again and again.
     void requireNotFailed() {
-        const auto restarts = read<std::uint32_t>(serviceInterface, "NRestarts");
-        const bool failsAgain = restarts >= maxRestarts &&
-                                read<std::string>(unitInterface, "SubState") == "auto-restart";
-        if (!failsAgain && read<std::string>(unitInterface, "ActiveState") != "failed")
-            return;
-        throw notReached(
-            "org.freedesktop.DBus.Error.Spawn.Failed",
-            client::reasonOf({read<std::string>(serviceInterface, "Result"),
-                              read<std::int32_t>(serviceInterface, "ExecMainCode"),
-                              read<std::int32_t>(serviceInterface, "ExecMainStatus"),
-                              read<std::string>(serviceInterface, "StatusText"), restarts}));
+        const bool hasFailed = read(unitInterface).get<std::string>("ActiveState") == "failed";
+        const Properties service = read(serviceInterface);
+        const client::UnitFailure failure{
+            service.get<std::string>("Result"), service.get<std::int32_t>("ExecMainCode"),
+            service.get<std::int32_t>("ExecMainStatus"), service.get<std::string>("StatusText"),
+            service.get<std::uint32_t>("NRestarts")};
+        // A new attempt has begun, as long as its result is not another one.
+        if (failure.result != "success" && (hasFailed || failure.restarts >= maxRestarts))
+            throw notReached("org.freedesktop.DBus.Error.Spawn.Failed", client::reasonOf(failure));
     }
 
   private:
-    template <typename Value>
-    Value read(const char* interface, const char* property) {
+    /// The properties of one moment.
+    struct Properties {
+        std::map<std::string, sdbus::Variant> values;
+
+        template <typename Value>
+        [[nodiscard]] Value get(const char* name) const {
+            const auto found = values.find(name);
+            return found == values.end() ? Value{} : found->second.get<Value>();
+        }
+    };
+
+    Properties read(const char* interface) {
+        Properties properties;
         try {
             sdbus::MethodCall message =
-                dbus::compat::makeCall(*proxy_, "org.freedesktop.DBus.Properties", "Get");
+                dbus::compat::makeCall(*proxy_, "org.freedesktop.DBus.Properties", "GetAll");
             dbus::raw::Message(message).startNoService();
-            message << interface << property;
+            message << interface;
             sdbus::MethodReply reply = proxy_->callMethod(message);
-            sdbus::Variant value;
-            reply >> value;
-            return value.get<Value>();
-        } catch (const sdbus::Error&) {
-            return {};
+            reply >> properties.values;
+        } catch (const sdbus::Error&) { // NOLINT(bugprone-empty-catch): there is no manager
         }
+        return properties;
     }
 
     std::unique_ptr<sdbus::IProxy> manager_;
