@@ -156,6 +156,8 @@ void Attempts::judge(const AttemptName& attempt, const std::string& why) {
         ending->reason.clear(); // its unit was stopped for that
     if (task.state == TaskState::Starting)
         parts_.book.started(attempt, std::min(now, ending->at));
+    // A short command may end before its start is seen here.
+    ending->at = std::max(ending->at, task.record().last.started.value_or(ending->at));
     parts_.book.ended(attempt, *ending);
 }
 
