@@ -11,6 +11,7 @@
 #include "client/genvctl/help/examples.hpp"
 #include "client/genvctl/jobs/detached_run.hpp"
 #include "client/genvctl/jobs/script.hpp"
+#include "client/genvctl/options/json_option.hpp"
 #include "client/genvctl/options/optional_times.hpp"
 #include "client/genvctl/shell/genv1.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
@@ -51,7 +52,6 @@ constexpr const char* globalOptions = "Global options";
 
 /// The values of the global options.
 struct RawOptions {
-    std::string json = "off";
     std::string shell;
     std::uint32_t shellPid = 0;
     int shellDescriptor = -1;
@@ -60,9 +60,7 @@ struct RawOptions {
 };
 
 void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
-    app.add_flag("--json{short}", raw.json, "Print JSON, as short, pretty or off [default: short]")
-        ->check(CLI::IsMember({"short", "pretty", "off"}).description(""))
-        ->type_name("FORMAT");
+    addJsonOption(app, context.options.json);
     app.add_flag("--full", context.options.full, "Do not shorten table cells to the terminal");
     app.add_flag("--no-legend", context.options.noLegend, "Do not print table headers");
     app.add_flag_callback(
@@ -87,8 +85,6 @@ void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
 }
 
 void apply(const RawOptions& raw, Context& context) {
-    if (raw.json != "off")
-        context.options.json = raw.json == "pretty" ? JsonMode::Pretty : JsonMode::Short;
     if (raw.shell.empty())
         return;
     // Other programs must not inherit the descriptor, and it must be one that the shell function

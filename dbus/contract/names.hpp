@@ -9,10 +9,6 @@ inline constexpr const char* managerPath = "/dev/genv/Manager";
 inline constexpr const char* environmentPathPrefix = "/dev/genv/Manager/environment";
 inline constexpr const char* devicePathPrefix = "/dev/genv/Manager/device";
 
-// On the bus of a user.
-inline constexpr const char* jobsBusName = "dev.genv.Jobs";
-inline constexpr const char* jobsPath = "/dev/genv/Jobs";
-
 /// The name of the bus driver, which is also the name of its interface.
 inline constexpr const char* busDriver = "org.freedesktop.DBus";
 inline constexpr const char* busDriverPath = "/org/freedesktop/DBus";
@@ -29,7 +25,6 @@ inline constexpr const char* alreadyExists = "dev.genv.Error.AlreadyExists";
 inline constexpr const char* quotaExceeded = "dev.genv.Error.QuotaExceeded";
 inline constexpr const char* notAttached = "dev.genv.Error.NotAttached";
 inline constexpr const char* noSuchWait = "dev.genv.Error.NoSuchWait";
-inline constexpr const char* noSuchJob = "dev.genv.Error.NoSuchJob"; ///< of dev.genv.Jobs
 inline constexpr const char* busy = "dev.genv.Error.Busy";
 inline constexpr const char* accessDenied = "org.freedesktop.DBus.Error.AccessDenied";
 inline constexpr const char* interactiveAuthorizationRequired =

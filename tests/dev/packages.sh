@@ -39,7 +39,7 @@ declare -A packages=(
         mmdebstrap systemd-container clang-14|"
     [slurm]="slurmctld slurmd slurm-client munge iproute2"
     [on]="mmdebstrap mount util-linux util-linux-extra"
-    [bench]="gnuplot-nox"
+    [bench]="gnuplot-nox task-spooler slurmctld slurmd slurm-client munge iproute2"
     [coverage]="gcovr"
     [fuzz]="clang-14|clang-19 libclang-rt-14-dev|libclang-rt-19-dev"
     [lint]="clang-format-14| clang-tidy-14| cppcheck shellcheck libxml2-utils polkitd libdbus-1-dev zsh fish

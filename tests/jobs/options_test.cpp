@@ -50,9 +50,9 @@ TEST(SubmitOptions, BecomeASubmission) {
     options["environment"] = sdbus::Variant(std::vector<Bytes>{bytes("A=1\n2"), bytes("B=\xff")});
     options["umask"] = sdbus::Variant(std::uint32_t{077});
     options["name"] = sdbus::Variant(std::string("sweep"));
-    options["request"] = sdbus::Variant(
-        Dictionary{{"gpus", sdbus::Variant(std::uint32_t{2})},
-                   {"gpu-memory", sdbus::Variant(std::string("4g"))}});
+    options["request"] =
+        sdbus::Variant(Dictionary{{"gpus", sdbus::Variant(std::uint32_t{2})},
+                                  {"gpu-memory", sdbus::Variant(std::string("4g"))}});
     options["array"] = sdbus::Variant(std::vector<Task>{{3, bytes("x")}, {0, bytes("y")}});
     options["parallel"] = sdbus::Variant(std::uint32_t{1});
     options["after"] = sdbus::Variant(std::vector<After>{{7, "any"}, {8, "ok"}});
@@ -72,8 +72,8 @@ TEST(SubmitOptions, BecomeASubmission) {
     EXPECT_TRUE(submission.isArray);
     EXPECT_EQ(submission.tasks.size(), 2U);
     EXPECT_EQ(submission.plan.parallel, 1U);
-    EXPECT_EQ(submission.plan.after, (std::vector<Dependency>{{7, Condition::Any},
-                                                              {8, Condition::Ok}}));
+    EXPECT_EQ(submission.plan.after,
+              (std::vector<Dependency>{{7, Condition::Any}, {8, Condition::Ok}}));
     EXPECT_EQ(submission.plan.priority, -5);
     EXPECT_EQ(core::toMicroseconds(*submission.plan.begin), 1'800'000'000'000'000U);
     EXPECT_EQ(submission.plan.retries, 2U);

@@ -5,6 +5,7 @@
 #include "client/genvctl/jobs/script.hpp"
 #include "client/genvctl/jobs/script_options.hpp"
 #include "client/genvctl/jobs/submit_options.hpp"
+#include "client/genvctl/options/json_option.hpp"
 #include "client/genvctl/shell/execution.hpp"
 #include "client/genvctl/shell/variables.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
@@ -165,6 +166,7 @@ void addSubmit(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("submit", "Submit a command or script as a job");
     const auto options = std::make_shared<SubmitOptions>();
     options->addTo(*command);
+    addJsonOption(*command, context.options.json)->group(""); // in the help of all commands
     command->footer(
         "The job waits for its GPUs, runs, and writes its output to a log, also after you\n"
         "log out. It gets one GPU, or as many as your own .genv says. Without \"--\",\n"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/common/exit_status.hpp"
 
+#include "dbus/contract/jobs_names.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 #include "client/jobs/daemon/daemon.hpp"
 
 #include "core/text.hpp"
-#include "dbus/contract/names.hpp"
+#include "dbus/contract/jobs_names.hpp"
 
 #include <unistd.h>
 

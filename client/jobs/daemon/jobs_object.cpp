@@ -3,7 +3,7 @@
 
 #include "client/jobs/daemon/options.hpp"
 #include "client/jobs/daemon/reasons.hpp"
-#include "dbus/contract/names.hpp"
+#include "dbus/contract/jobs_names.hpp"
 
 #include <utility>
 

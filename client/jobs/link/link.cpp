@@ -5,6 +5,7 @@
 #include "client/jobs/link/start.hpp"
 #include "client/jobs/link/unavailable.hpp"
 #include "client/jobs/link/user_bus.hpp"
+#include "dbus/contract/jobs_names.hpp"
 #include "dbus/contract/names.hpp"
 #include "dbus/contract/sdbus_compat.hpp"
 #include "genv/error.hpp"

@@ -3,6 +3,7 @@
 
 #include "client/jobs/link/unavailable.hpp"
 #include "client/unit_failure.hpp"
+#include "dbus/contract/jobs_names.hpp"
 #include "dbus/contract/names.hpp"
 #include "dbus/contract/raw_bus.hpp"
 #include "dbus/contract/sdbus_compat.hpp"
