@@ -26,6 +26,12 @@ void writeIfSet(Writer& writer, const char* key, const std::optional<Value>& val
         writer.property(key, *value);
 }
 
+template <typename Element>
+void writeUnlessEmpty(Writer& writer, const char* key, const std::vector<Element>& values) {
+    if (!values.empty())
+        writer.property(key, values);
+}
+
 // Writes a value unless it is the default.
 template <typename Value>
 void writeUnless(Writer& writer, const char* key, const Value& value, const Value& usual = {}) {
@@ -38,8 +44,8 @@ void writeRequest(Writer& writer, const GpuRequest& request) {
         writer.array("{sv}", [&] {
             writeIfSet(writer, "gpus", request.gpus);
             writeIfSet(writer, "gpu-memory", request.gpuMemoryBytes);
-            writeUnless(writer, "indices", request.indices);
-            writeUnless(writer, "uuids", request.uuids);
+            writeUnlessEmpty(writer, "indices", request.indices);
+            writeUnlessEmpty(writer, "uuids", request.uuids);
             writeIfSet(writer, "model", request.model);
             writeUnless(writer, "over-subscribe", request.overSubscribe);
             writeUnless(writer, "over-subscribable", request.overSubscribable);
