@@ -13,7 +13,7 @@ namespace genv::jobs {
 
 /// The addresses to try: DBUS_SESSION_BUS_ADDRESS (null if unset), then the socket of the user's
 /// manager. After su, the variable may name the bus of another user, who is not let in.
-std::vector<std::string> userBusAddresses(const char* variable, std::uint32_t uid);
+std::vector<std::string> userBusAddresses(const char* given, std::uint32_t uid);
 
 /// Connects to the first bus that accepts this user. Calls have no time-out. Throws Unavailable.
 std::unique_ptr<sdbus::IConnection> connectToUserBus();
