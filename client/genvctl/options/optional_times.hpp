@@ -12,7 +12,8 @@ class App;
 
 namespace genv::ctl {
 
-/// Returns whether `word` is the time of such an option of this command: "2h" after "--wait", or a number alone.
+/// Returns whether `word` is the time of such an option of this command: "2h" after "--wait", or a
+/// number alone.
 bool isOptionalTime(const CLI::App& command, const std::string& option, const std::string& word);
 
 /// Joins such an option and a time after it, as in "--wait 2h", to one word. A word is a time only
