@@ -25,6 +25,8 @@ class Jobs(MachineTest):
 
     def test_a_sweep_goes_on_after_the_logout_and_a_reboot(self):
         self.addCleanup(scenario.machine.run, ["rm", "-rf", RESULTS, "/home/alice/.local/state/genv"])
+        scenario.machine.run(["loginctl", "terminate-user", "alice"])  # of earlier tests
+        await_that("the end of former sessions", lambda: not self.has_session())
         shell = scenario.machine.ssh("alice")
         done = shell.run(f"genvctl submit --retries 1 --array 1-{TASKS} -- sh -c 'sleep 0.1; echo {{}} >>{RESULTS}'")
         job = self.ok(done).strip()
