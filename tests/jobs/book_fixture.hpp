@@ -58,7 +58,7 @@ class BookTest : public testing::Test {
     JobState jobState(JobNumber job) { return jobs::stateOf(book->job(job)); }
     std::string refusal(ErrorCode code, const Submission& submission) {
         const std::size_t before = book->jobs().size();
-        const std::string text = errorOf(code, [&] { submit(submission); });
+        std::string text = errorOf(code, [&] { submit(submission); });
         EXPECT_EQ(book->jobs().size(), before);
         EXPECT_EQ(store.kept.size(), before);
         return text;

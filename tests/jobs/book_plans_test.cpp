@@ -258,7 +258,7 @@ TEST_F(BookPlansTest, RequeuesAJobWhoseDependencyIsForgotten) {
     runAndEnd({1, 0}, 0);
     runAndEnd({2, 0}, 1);
     submit(single());
-    book->ended(run({3, 0}), {.status = 0, .signal = 0, .reason = {}, .at = at(50 * 86400)});
+    book->ended(run({3, 0}), {.status = 0, .signal = 0, .reason = {}, .at = at(50L * 86400)});
     store.kept.erase(1);
     reopen();
     book->requeue(2, {});

@@ -278,7 +278,7 @@ TEST_F(BookTest, KeepsTheHighestSampleWithoutAWriteForEach) {
 }
 
 TEST_F(BookTest, ForgetsJobsThirtyDaysAfterTheirEnd) {
-    const auto day = [](int days) { return at(days * 86400); };
+    const auto day = [](int days) { return at(days * 86400L); };
     submit(single());                             // ends and is forgotten
     submit(single());                             // ends, but an unfinished job waits for it
     submit(single(after({{2, Condition::Any}}))); // waits

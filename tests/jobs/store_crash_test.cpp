@@ -247,7 +247,7 @@ TEST_F(StoreCrashTest, KeepsWorkingOnAFullDisk) {
         }
         if (error != "cannot write " + path.native() + ": No space left on device")
             return error;
-        if (store.load().size() != added || store.value({1, 0}) != "")
+        if (store.load().size() != added || !store.value({1, 0}).empty())
             return "a job was lost";
         store.remove(std::array{added});
         if (store.add(large(), at()) != added + 1)

@@ -19,7 +19,7 @@ namespace genv::ctl {
 
 namespace {
 
-struct Change {
+struct JobChange {
     const char* name;
     const char* help;
     const char* footer;
@@ -28,18 +28,18 @@ struct Change {
     std::uint32_t (jobs::Link::*call)(jobs::JobNumber, const std::vector<std::uint32_t>&);
 };
 
-constexpr Change cancelChange{
+constexpr JobChange cancelChange{
     "cancel",   "Cancel jobs",  "Tasks that wait never start, and those that run are ended.",
     "canceled", "it has ended", &jobs::Link::cancel};
-constexpr Change holdChange{"hold",
-                            "Keep jobs that wait from starting",
-                            "Tasks that run go on.",
-                            "held",
-                            "no task of it waits",
-                            &jobs::Link::hold};
-constexpr Change releaseChange{"release",  "Let held jobs start",   "",
-                               "released", "no task of it is held", &jobs::Link::release};
-constexpr Change requeueChange{
+constexpr JobChange holdChange{"hold",
+                               "Keep jobs that wait from starting",
+                               "Tasks that run go on.",
+                               "held",
+                               "no task of it waits",
+                               &jobs::Link::hold};
+constexpr JobChange releaseChange{"release",  "Let held jobs start",   "",
+                                  "released", "no task of it is held", &jobs::Link::release};
+constexpr JobChange requeueChange{
     "requeue",
     "Run jobs again",
     "Without a task: those that failed, were lost or canceled; if there are none,\n"
@@ -48,7 +48,7 @@ constexpr Change requeueChange{
     "no task of it can run again",
     &jobs::Link::requeue};
 
-void tell(const Change& change, const JobTasks& job, std::uint32_t count) {
+void tell(const JobChange& change, const JobTasks& job, std::uint32_t count) {
     if (count == 0)
         printNote(
             fmt::format("Nothing was {} in job {}: {}", change.made, job.job, change.nothing));
@@ -58,7 +58,7 @@ void tell(const Change& change, const JobTasks& job, std::uint32_t count) {
 }
 
 // Goes on after a job that is refused, and then ends with its exit status.
-void run(Context& context, const Change& change, const std::vector<std::string>& names) {
+void run(Context& context, const JobChange& change, const std::vector<std::string>& names) {
     std::vector<NamedTasks> named;
     for (const std::string& name : names)
         named.push_back(parseTasks(name));
@@ -76,7 +76,7 @@ void run(Context& context, const Change& change, const std::vector<std::string>&
     endWith(worst);
 }
 
-void add(CLI::App& app, Context& context, const Change& change) {
+void add(CLI::App& app, Context& context, const JobChange& change) {
     CLI::App* command = app.add_subcommand(change.name, change.help);
     const auto names = std::make_shared<std::vector<std::string>>();
     command->add_option("JOB", *names, "Name jobs or tasks: 17, 17.3, 17.1-20")

@@ -51,7 +51,7 @@ std::vector<std::string> variablesForJob(bool nvmlFilter) {
     return variables;
 }
 
-std::string workingFolder() {
+std::string folderOfSubmission() {
     const std::unique_ptr<char, void (*)(void*)> name(get_current_dir_name(), std::free);
     if (!name)
         throw Failure(ExitStatus::Failed, "the working folder no longer exists",
@@ -154,7 +154,7 @@ void submit(Context& context, const SubmitOptions& options, const CLI::App& comm
     refuseInSlurmJob();
     options.check(command);
     jobs::NewJob job = jobOf(options, command, words);
-    job.folder = workingFolder();
+    job.folder = folderOfSubmission();
     job.umask = currentUmask();
     job.environment = variablesForJob(options.wanted.nvmlFilter);
     printSubmitted(context, job, jobs::Link().submit(job));

@@ -65,7 +65,7 @@ std::string exactTime(std::uint64_t time) {
 }
 
 /// Lines "Name: value".
-class Report {
+class JobReport {
   public:
     void add(std::string_view name, std::string_view value) {
         text_ += fmt::format("{:<13}{}\n", fmt::format("{}:", name), shown(value));
@@ -120,7 +120,7 @@ std::string afterText(const std::vector<jobs::Dependency>& after) {
     return joined(names, ", ");
 }
 
-void addPlan(Report& report, const jobs::JobDescription& job) {
+void addPlan(JobReport& report, const jobs::JobDescription& job) {
     report.addIfAny("After", afterText(job.after));
     report.addTime("Begin", job.begin);
     if (job.priority != 0)
@@ -139,7 +139,7 @@ std::string gpuTimeText(std::uint64_t seconds) {
     return seconds == 0 ? "" : spanText(std::chrono::seconds(seconds));
 }
 
-void addTask(Report& report, const jobs::TaskRow& task) {
+void addTask(JobReport& report, const jobs::TaskRow& task) {
     report.addIfAny("Environment", task.environment);
     report.addIfAny("Devices", joined(task.devices, ", "));
     if (task.attempts > 1)
@@ -152,10 +152,10 @@ void addTask(Report& report, const jobs::TaskRow& task) {
     report.addIfAny("Log", task.log);
 }
 
-void addTimes(Report& report, std::uint64_t started, std::uint64_t ended, Time now) {
+void addTimes(JobReport& report, std::uint64_t started, std::uint64_t ended, Time now) {
     report.addTime("Started", started);
     report.addTime("Ended", ended);
-    report.addIfAny("Time", timeText(started, ended, now));
+    report.addIfAny("Time", runTimeText(started, ended, now));
 }
 
 Json timeOrNull(std::uint64_t time) {
@@ -181,7 +181,7 @@ std::string stateText(const jobs::TaskRow& task) {
                             : endText(task.state, task.reason);
 }
 
-std::string timeText(std::uint64_t started, std::uint64_t ended, Time now) {
+std::string runTimeText(std::uint64_t started, std::uint64_t ended, Time now) {
     if (started == 0)
         return "";
     const Time end = ended >= started ? core::fromMicroseconds(ended) : now;
@@ -192,7 +192,7 @@ Table jobsTable(const std::vector<jobs::JobRow>& jobs, Time now) {
     Table table({{"JOB", 6}, {"NAME", 16}, {"GPUS", 6}, {"TIME", 10}, {"STATE", 0}});
     for (const jobs::JobRow& job : jobs)
         table.add({std::to_string(job.number), nameText(job), std::to_string(job.gpus),
-                   timeText(job.started, job.ended, now), stateText(job, now)});
+                   runTimeText(job.started, job.ended, now), stateText(job, now)});
     return table;
 }
 
@@ -202,7 +202,7 @@ Table jobsTable(const std::vector<MachineJob>& jobs, Time now) {
         {{"MACHINE", 9, 1}, {"JOB", 6}, {"NAME", 16}, {"GPUS", 6}, {"TIME", 10}, {"STATE", 0}});
     for (const MachineJob& job : jobs)
         table.add({job.machine.substr(0, shortId), std::to_string(job.number), nameText(job),
-                   std::to_string(job.gpus), timeText(job.started, job.ended, now),
+                   std::to_string(job.gpus), runTimeText(job.started, job.ended, now),
                    stateText(job, now)});
     return table;
 }
@@ -210,14 +210,14 @@ Table jobsTable(const std::vector<MachineJob>& jobs, Time now) {
 Table tasksTable(const std::vector<jobs::TaskRow>& tasks, Time now) {
     Table table({{"TASK", 7}, {"VALUE", 16}, {"TIME", 10}, {"STATE", 0}});
     for (const jobs::TaskRow& task : tasks)
-        table.add({std::to_string(task.number), task.value, timeText(task.started, task.ended, now),
-                   stateText(task)});
+        table.add({std::to_string(task.number), task.value,
+                   runTimeText(task.started, task.ended, now), stateText(task)});
     return table;
 }
 
 std::string jobReport(const jobs::JobDescription& job, const std::vector<jobs::TaskRow>& tasks,
                       Time now) {
-    Report report;
+    JobReport report;
     report.add("Job", std::to_string(job.number));
     report.addIfAny("Name", job.name);
     report.add("State", stateText(job, now));
@@ -239,7 +239,7 @@ std::string jobReport(const jobs::JobDescription& job, const std::vector<jobs::T
 }
 
 std::string taskReport(const jobs::JobDescription& job, const jobs::TaskRow& task, Time now) {
-    Report report;
+    JobReport report;
     report.add("Task", fmt::format("{}.{}", job.number, task.number));
     report.addIfAny("Name", job.name);
     report.add("Value", task.value);

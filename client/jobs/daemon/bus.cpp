@@ -110,7 +110,7 @@ void Bus::listen(const std::string& rule, SignalHandler handler) const {
 }
 
 void Bus::watchName(const std::string& name,
-                    std::function<void(const std::string&)> handler) const {
+                    const std::function<void(const std::string&)>& handler) const {
     listen("type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
            "member='NameOwnerChanged',arg0='" +
                name + "'",

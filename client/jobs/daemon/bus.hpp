@@ -60,7 +60,8 @@ class Bus {
     void listen(const std::string& rule, SignalHandler handler) const;
     /// Watches who owns a name: the handler gets the unique name of its owner, now and at each
     /// change; "" if there is none.
-    void watchName(const std::string& name, std::function<void(const std::string&)> handler) const;
+    void watchName(const std::string& name,
+                   const std::function<void(const std::string&)>& handler) const;
 
     [[nodiscard]] sd_bus* get() const noexcept { return bus_; }
 

@@ -110,7 +110,8 @@ void writeProgress(Writer& writer, const Progress& progress) {
 
 void Descriptions::list(Writer& writer, bool all) const {
     writer.array("a{sv}", [&] {
-        for (const auto& [number, job] : book_.jobs()) {
+        for (const auto& entry : book_.jobs()) {
+            const Job& job = entry.second;
             const auto end = all ? std::nullopt : endOf(job);
             if (!end || *end > facts_.now - recently)
                 writer.array("{sv}", [&] { writeJob(writer, job); });

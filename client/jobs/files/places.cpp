@@ -42,7 +42,7 @@ std::string machineId() {
     std::array<char, length + 1> text{};
     const client::Descriptor file(::open("/etc/machine-id", O_RDONLY | O_CLOEXEC | O_NOCTTY));
     const ssize_t count = file.isOpen() ? ::read(file.get(), text.data(), text.size()) : -1;
-    const std::string id(text.data(), count >= static_cast<ssize_t>(length) ? length : 0);
+    std::string id(text.data(), count >= static_cast<ssize_t>(length) ? length : 0);
     const bool isHex = std::all_of(id.begin(), id.end(), [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
     });

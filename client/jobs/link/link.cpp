@@ -36,7 +36,7 @@ auto translated(Function&& function) {
     try {
         return function();
     } catch (const sdbus::Error& error) {
-        const std::string name = error.getName();
+        const std::string& name = error.getName();
         if (meansUnavailable(name))
             throw notReached(name, error.getMessage());
         throw Error(name, error.getMessage());
