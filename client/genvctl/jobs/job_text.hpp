@@ -18,7 +18,7 @@ std::string stateText(const jobs::JobRow& job, Time now);
 std::string stateText(const jobs::TaskRow& task);
 
 /// Returns how long it has run, or ran; empty if it has not started.
-std::string timeText(std::uint64_t started, std::uint64_t ended, Time now);
+std::string runTimeText(std::uint64_t started, std::uint64_t ended, Time now);
 
 Table jobsTable(const std::vector<jobs::JobRow>& jobs, Time now);
 /// The same for jobs of other machines, with the start of the machine's ID.
