@@ -65,7 +65,7 @@ std::uint32_t currentUmask() {
     return mask;
 }
 
-std::string ownProgram() {
+std::string pathOfThisProgram() {
     std::error_code error;
     const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
     return error || !std::filesystem::exists(path, error) ? "genvctl" : path.native();
@@ -115,7 +115,7 @@ jobs::NewJob jobOf(const SubmitOptions& options, const CLI::App& command,
     requireScript(words.front());
     const Script script = readScript(words.front());
     jobs::NewJob job = readWithScript(command, script);
-    job.command = commandOf(script, ownProgram(), {words.begin() + 1, words.end()});
+    job.command = commandOf(script, pathOfThisProgram(), {words.begin() + 1, words.end()});
     if (!job.name)
         job.name = nameOfScript(script);
     return job;
