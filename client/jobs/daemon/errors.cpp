@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "dbus/contract/jobs_names.hpp"
+#include "dbus/contract/names.hpp"
 
 #include <cstdio>
 #include <exception>
