@@ -47,13 +47,8 @@ void Lingering::ensure(Handler handler) {
 }
 
 void Lingering::onUser(const BusReply& reply, const Handler& handler) {
-    bool isNeeded = false;
-    if (!reply.isError()) {
-        const ReadVariants user(reply.message());
-        const std::string state = user.text("State");
-        isNeeded = user.number("Linger") == 0 && (state == "active" || state == "online");
-    }
-    if (isNeeded) {
+    // Whatever the state is: it may be "opening" just after a login, or "closing".
+    if (!reply.isError() && ReadVariants(reply.message()).number("Linger") == 0) {
         enable(handler);
         return;
     }
