@@ -4,6 +4,7 @@
 # tree. Each belongs to its user, as the group of user@UID.service does. They are outside the namespaces, so that
 # private-bus removes them.
 
+# shellcheck disable=SC2154  # the folder of the bus, which the sourcing script sets
 userId() { awk -F: -v name="$1" '$1 == name { print $3 }' "$folder/etc/passwd"; }
 
 hierarchies() {

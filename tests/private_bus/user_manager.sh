@@ -88,6 +88,7 @@ processesOf() {
 }
 
 killUserManager() {
+    # shellcheck disable=SC2154  # of daemons.sh
     local user=$1 pids deadline=$((SECONDS + deadlineSeconds))
     while pids=$(processesOf "$user" | sort -u) && [[ -n $pids ]]; do
         # shellcheck disable=SC2086
