@@ -2,7 +2,7 @@
 // --json, which is a global option. A command that takes all further words registers it itself.
 #pragma once
 
-#include "client/genvctl/terminal/json.hpp"
+#include "client/genvctl/context/context.hpp"
 
 namespace CLI {
 class App;
