@@ -224,9 +224,9 @@ TEST(JobScripts, YieldToTheOptionsOfTheCommandLine) {
 TEST(JobScripts, NameTheLineOfAWrongOption) {
     const Given given({});
     EXPECT_EQ(refusalOf([&] {
-                  readWithScript(given.app, {"s", "#genv --hold\n#genv --colour red\n"});
+                  readWithScript(given.app, {"s", "#genv --hold\n#genv --color red\n"});
               }),
-              "s:2: unknown option \"--colour\" for \"genvctl submit\"");
+              "s:2: unknown option \"--color\" for \"genvctl submit\"");
     EXPECT_EQ(refusalOf([&] {
                   readWithScript(given.app, {"s", "#genv --gpus 1 echo\n"});
               }),

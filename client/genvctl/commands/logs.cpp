@@ -36,7 +36,7 @@ class LogPrinter {
     LogPrinter(NamedTasks named, bool hasHeadings, std::optional<std::size_t> lines)
         : named_(named), hasHeadings_(hasHeadings), lines_(lines) {}
 
-    /// Prints what is new in the log of a task. Returns whether the log exists.
+    /// Prints the new part of a task's log. Returns whether the log exists.
     bool print(const jobs::TaskRow& task) {
         LogFile& log = logs_.try_emplace(task.number, task.log, lines_).first->second;
         if (log.hasMore()) {
@@ -178,7 +178,7 @@ void addLogs(CLI::App& app, Context& context) {
     command->add_option("JOB", arguments->job, "Print the output of this job or task: 17 or 17.3")
         ->required()
         ->type_name("");
-    command->add_flag("-f,--follow", arguments->follow, "Print what is added until the job ends");
+    command->add_flag("-f,--follow", arguments->follow, "Print new output until the job ends");
     command->add_option("--tail", arguments->tail, "Print only the last N lines so far")
         ->type_name("N");
     command->footer(

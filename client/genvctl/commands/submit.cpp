@@ -74,8 +74,8 @@ std::string pathOfThisProgram() {
 void refuseInSlurmJob() {
     if (client::jobOfThisProcess())
         throw Failure(ExitStatus::Usage,
-                      "a job of genv cannot be submitted in a Slurm job: Slurm decides who has "
-                      "the GPUs of this machine",
+                      "genvctl submits no jobs inside a Slurm job: Slurm assigns the GPUs of this "
+                      "machine",
                       "\"sbatch --gpus N --wrap COMMAND\" submits a job to Slurm.");
 }
 

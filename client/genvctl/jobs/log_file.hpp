@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Prints the output of a task, and what is added to it.
+// Prints the output of a task, and later its growth.
 #pragma once
 
 #include "client/descriptor.hpp"
@@ -13,7 +13,7 @@ namespace genv::ctl {
 
 class LogFile {
   public:
-    /// `lines` is the number of lines to print of what is there at first; unset for all.
+    /// `lines`: how many of the last lines to print at first; unset for all.
     LogFile(std::string path, std::optional<std::size_t> lines)
         : path_(std::move(path)), lines_(lines) {}
 
@@ -21,8 +21,8 @@ class LogFile {
     bool open();
     /// Whether print() has something to print. Throws Failure.
     [[nodiscard]] bool hasMore();
-    /// Prints what was not printed yet. The bytes are those of the user's own command, and printed
-    /// unchanged. Throws Failure.
+    /// Prints the rest of the file, unchanged: the user's own command wrote these bytes. Throws
+    /// Failure.
     void print();
 
   private:

@@ -18,7 +18,7 @@ class LogWatch {
     /// Watches the folder of a file. Does nothing if it is watched.
     void add(const std::string& file);
     [[nodiscard]] int descriptor() const;
-    /// Forgets what has happened so far.
+    /// Takes the notifications, so that only later changes make the descriptor readable.
     void drain() const;
 
   private:

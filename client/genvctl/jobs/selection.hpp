@@ -23,7 +23,7 @@ struct JobTasks {
 /// for the tasks within a range. Throws Failure.
 std::vector<JobTasks> tasksByJob(jobs::Link& link, const std::vector<NamedTasks>& named);
 
-/// Returns the exit status of what has ended: 0 for success, its own status, or 1 without one.
+/// Returns the exit status of an ended job or task: 0 for success, its own, or 1 if it has none.
 int statusOf(const jobs::JobRow& job);
 int statusOf(const jobs::TaskRow& task);
 

@@ -28,7 +28,7 @@ class Attempts {
         /// An attempt was not started; its task waits again.
         std::function<void(TaskName, const std::string& reason)> notStarted;
         std::function<void(TaskName)> started;
-        /// A unit is gone, and what it held was given back.
+        /// The unit of an attempt has ended, and its GPUs are free.
         std::function<void()> gone;
     };
     /// What an attempt needs; all outlive it.

@@ -54,12 +54,12 @@ class Bus {
     [[nodiscard]] Call call(const std::string& destination, const std::string& path,
                             const char* interface, const char* member) const;
     /// Sends a call. The handler runs once, with the reply or an error, unless this object ends
-    /// first. What it throws is logged.
+    /// first. An exception of the handler is logged.
     void send(const Call& call, std::chrono::microseconds timeout, ReplyHandler handler) const;
     /// Runs a handler for the signals that match a rule, as long as this object exists.
     void listen(const std::string& rule, SignalHandler handler) const;
     /// Watches who owns a name: the handler gets the unique name of its owner, now and at each
-    /// change; "" if there is none.
+    /// change; "" while nobody owns it.
     void watchName(const std::string& name,
                    const std::function<void(const std::string&)>& handler) const;
 

@@ -44,7 +44,7 @@ class Engine {
     std::size_t hold(JobNumber job, const Numbers& tasks);
     std::size_t release(JobNumber job, const Numbers& tasks);
     std::size_t requeue(JobNumber job, const Numbers& tasks);
-    /// Replies with what a function writes, once genvd has said what it knows.
+    /// Asks genvd for its queue, and then replies with the values that `describe` writes.
     void describe(const Reply& reply, Describe describe);
 
   private:

@@ -33,7 +33,7 @@ std::optional<int> readOptions(int count, char** arguments, DaemonOptions& optio
            [&](unsigned milliseconds) {
                options.idleTimeout = std::chrono::milliseconds(milliseconds);
            },
-           "End after so many milliseconds without a job or a call")
+           "End after this many milliseconds without a job or a call")
         ->group("");
     app.add_flag("--machines", listsMachines,
                  "Print your jobs on other machines that share your home, as JSON");

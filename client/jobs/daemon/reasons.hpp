@@ -11,7 +11,7 @@
 
 namespace genv::jobs {
 
-/// What is known about waiting beside the book.
+/// The facts about waiting that are not in the book.
 struct WaitingFacts {
     bool hasManager = true;                   ///< the user's manager runs
     bool hasService = true;                   ///< genvd runs

@@ -13,8 +13,8 @@ namespace genv::jobs {
 
 namespace {
 
-// While so many tasks are to be tried again later, no others are asked for: something is wrong with
-// all of them.
+// At this number of delayed tasks, the scheduler opens no requests for others: their common cause
+// would delay these, too.
 constexpr std::size_t maxDelayed = 64;
 
 } // namespace
