@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/doctor/places.hpp"
+#include "client/genvctl/shell/shims_folder.hpp"
 #include "client/genvctl/shell/variables.hpp"
 #include "client/search_path.hpp"
 #include "tests/service/temporary_folder.hpp"

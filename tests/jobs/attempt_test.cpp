@@ -33,10 +33,9 @@ AttemptOrder orderWith(const std::string& text) {
     AttemptOrder order;
     order.command = {"train", text, "", "$HOME %h {}"};
     order.folder = "/data/" + text;
-    order.environment = {"TEXT=" + text, "BASH_FUNC_x%%=() { :\n}", "="};
+    order.variables = {"TEXT=" + text, "BASH_FUNC_x%%=() { :\n}", "="};
     order.umask = 027;
-    order.value = text;
-    order.isArray = true;
+    order.statusFile = text;
     order.environmentId = "job-17.3";
     order.output = "/home/" + text;
     order.outputIsLog = true;
@@ -46,10 +45,9 @@ AttemptOrder orderWith(const std::string& text) {
 void expectSame(const AttemptOrder& one, const AttemptOrder& other) {
     EXPECT_EQ(one.command, other.command);
     EXPECT_EQ(one.folder, other.folder);
-    EXPECT_EQ(one.environment, other.environment);
+    EXPECT_EQ(one.variables, other.variables);
     EXPECT_EQ(one.umask, other.umask);
-    EXPECT_EQ(one.value, other.value);
-    EXPECT_EQ(one.isArray, other.isArray);
+    EXPECT_EQ(one.statusFile, other.statusFile);
     EXPECT_EQ(one.environmentId, other.environmentId);
     EXPECT_EQ(one.output, other.output);
     EXPECT_EQ(one.outputIsLog, other.outputIsLog);

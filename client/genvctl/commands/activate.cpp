@@ -11,6 +11,7 @@
 #include "client/genvctl/options/within_options.hpp"
 #include "client/genvctl/remote/remote_run.hpp"
 #include "client/genvctl/reports/enforcement.hpp"
+#include "client/genvctl/shell/shims_folder.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/text.hpp"

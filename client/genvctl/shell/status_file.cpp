@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <new>
 
@@ -31,13 +30,7 @@ std::optional<std::string> statusFile(const std::string& id) {
 
 std::optional<std::string> firstStatusLine(const std::string& id) {
     const std::optional<std::string> path = statusFile(id);
-    if (!path)
-        return std::nullopt;
-    std::ifstream file(*path);
-    std::string line;
-    if (!std::getline(file, line))
-        return std::nullopt;
-    return line;
+    return path ? firstLineOf(*path) : std::nullopt;
 }
 
 std::optional<std::string> lastGrant(const std::string& id) {

@@ -4,6 +4,7 @@
 // starting a process or calling the bus.
 #pragma once
 
+#include <fstream>
 #include <optional>
 #include <string>
 
@@ -15,7 +16,16 @@ std::string runtimeFolder();
 /// Returns the path of an environment's status file, or nothing if it does not exist.
 std::optional<std::string> statusFile(const std::string& id);
 
-/// Returns the first line of the file, which differs after each change.
+/// Returns the first line of a file, or nothing if it cannot be read.
+inline std::optional<std::string> firstLineOf(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    if (!std::getline(file, line))
+        return std::nullopt;
+    return line;
+}
+
+/// Returns the first line of the status file, which differs after each change.
 std::optional<std::string> firstStatusLine(const std::string& id);
 
 /// Returns the number of the last sentence in the file about a granted wait, or nothing if there is

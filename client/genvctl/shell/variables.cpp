@@ -2,6 +2,7 @@
 #include "client/genvctl/shell/variables.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/shell/shims_folder.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/genvctl/terminal/text.hpp"
 #include "client/search_path.hpp"
@@ -21,14 +22,6 @@ namespace genv::ctl {
 
 namespace {
 
-bool hasProgram(const std::vector<std::string>& folders, const std::string& name) {
-    return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
-        std::error_code error;
-        const std::string file = folder + '/' + name;
-        return access(file.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(file, error);
-    });
-}
-
 void setVariables(const std::vector<Variable>& variables) {
     for (const auto& [name, value] : variables) {
         if (value)
@@ -38,27 +31,7 @@ void setVariables(const std::vector<Variable>& variables) {
     }
 }
 
-void putShimsFirst() {
-    setenv("PATH", fmt::format("{}:{}", shimsFolder(), client::searchPath()).c_str(), 1);
-}
-
 } // namespace
-
-// shims/CMakeLists.txt creates the folders. In a build without shims, the folder named here does
-// not exist and only marks a shell as active.
-std::string shimsFolder() {
-    std::string base = GENV_SHIMS_FOLDER;
-    const std::vector<std::string> folders = client::searchFolders();
-    for (const char* kind : {"", "-docker", "-podman", "-plain"}) {
-        if (std::find(folders.begin(), folders.end(), base + kind) != folders.end())
-            return base + kind;
-    }
-    const bool hasDocker = hasProgram(folders, "docker");
-    const bool hasPodman = hasProgram(folders, "podman");
-    if (hasDocker && hasPodman)
-        return base;
-    return base + (hasDocker ? "-docker" : hasPodman ? "-podman" : "-plain");
-}
 
 Variable nvmlFilterVariable() {
     if constexpr (!GENV_WITH_SHIMS)

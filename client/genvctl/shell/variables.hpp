@@ -23,11 +23,6 @@ struct Variable {
     friend bool operator==(const Variable&, const Variable&) = default;
 };
 
-/// Returns the folder with the wrappers of nvidia-smi, and of docker and podman if they are in
-/// PATH, because a missing command must not appear to exist. If PATH already contains such a
-/// folder, returns that one.
-std::string shimsFolder();
-
 /// Returns LD_AUDIT with the NVML filter in front of its present value. Throws Failure if the
 /// filter is not installed, because every program would print an error.
 Variable nvmlFilterVariable();

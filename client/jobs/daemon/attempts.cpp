@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/daemon/attempts.hpp"
 
+#include "client/genvctl/shell/status_file.hpp"
 #include "client/jobs/daemon/clock.hpp"
+#include "client/jobs/daemon/variables.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -19,9 +21,6 @@ using namespace std::chrono_literals;
 constexpr auto beforeNextTry = 10s;
 constexpr auto beforeWrite =
     200ms; // the next attempt is often recorded earlier, with the last one's end
-
-constexpr const char* neverBegan = "its unit ended before the command started "
-                                   "(\"journalctl --user -t genv-job\" says more)";
 
 } // namespace
 
@@ -49,20 +48,23 @@ bool Attempts::isOpen(const AttemptName& attempt) const {
            task->isOpen() && task->lastAttempt == attempt.attempt;
 }
 
-AttemptOrder Attempts::orderOf(TaskName task, const std::string& environment) {
+AttemptOrder Attempts::orderOf(TaskName task, const GrantedEnvironment& environment) {
     const Submission& submission = parts_.submissions.get(task.job);
     AttemptOrder order;
-    order.value = submission.isArray ? parts_.submissions.value(task) : std::string();
     order.command = submission.command;
-    if (submission.isArray) {
-        for (std::string& word : order.command)
-            replaceValue(word, order.value);
-    }
     order.folder = submission.folder;
-    order.environment = submission.environment;
     order.umask = submission.umask;
-    order.isArray = submission.isArray;
-    order.environmentId = environment;
+    order.environmentId = environment.id;
+    std::vector<ctl::Variable> variables = variablesOf(environment);
+    variables.push_back({"GENV_JOB", std::to_string(task.job)});
+    if (submission.isArray) {
+        const std::string value = parts_.submissions.value(task);
+        variables.push_back({"GENV_ARRAY_TASK", value});
+        for (std::string& word : order.command)
+            replaceValue(word, value);
+    }
+    order.variables = withVariables(submission.environment, variables);
+    order.statusFile = ctl::statusFile(environment.id).value_or("");
     order.output = parts_.submissions.outputOf(task, parts_.places);
     order.outputIsLog = submission.output.empty();
     return order;
@@ -70,23 +72,18 @@ AttemptOrder Attempts::orderOf(TaskName task, const std::string& environment) {
 
 void Attempts::begin(TaskName task, Grant grant) {
     const AttemptOrder order = orderOf(task, grant.environment);
-    const Submission& submission = parts_.submissions.get(task.job);
-    const UnitLimits limits{submission.cpus, submission.memoryBytes};
     const AttemptName attempt =
-        parts_.book.begin(task, grant.environment, grant.devices, wallClock());
+        parts_.book.begin(task, grant.environment.id, uuidsOf(grant.environment), wallClock());
     try {
         files_.write(attempt, order);
     } catch (const Error&) {
         parts_.book.notStarted(attempt, wallClock());
         throw;
     }
-    holders_[attempt] = std::move(grant.holder);
-    const auto refused = [this, attempt](const std::string& text) { onGone(attempt, text); };
-    try {
-        parts_.units.start(attempt, limits, refused);
-    } catch (const std::system_error& error) { // the call cannot be made
-        refused(error.what());
-    }
+    runners_[attempt] = std::move(grant.runner);
+    // A runner that ends after this is seen by the end of its unit.
+    if (!runners_[attempt]->start())
+        onGone(attempt);
 }
 
 void Attempts::stop(TaskName task) {
@@ -105,30 +102,39 @@ void Attempts::compare(const std::vector<AttemptName>& open,
         const auto unit = units.find(attempt);
         if (unit == units.end() || unit->second == UnitState::Gone)
             onGone(attempt);
-        else if (unit->second == UnitState::Started)
-            onStarted(attempt);
+        else
+            judgeStart(attempt);
         if (isOpen(attempt) && parts_.book.task(attempt.task).wish != Wish::None)
             parts_.units.stop(attempt);
     }
 }
 
-void Attempts::onStarted(const AttemptName& attempt) {
-    if (!isOpen(attempt))
+// The genv-job of an earlier genv-jobs tells nobody of its start mark. Without one, it must not
+// start any more.
+void Attempts::judgeStart(const AttemptName& attempt) {
+    if (files_.isClaimed(attempt) || !files_.revoke(attempt)) {
+        onStarted(attempt);
         return;
-    const Task& task = parts_.book.task(attempt.task);
-    if (task.state != TaskState::Starting || !files_.isClaimed(attempt))
+    }
+    runners_.erase(attempt);
+    parts_.book.notStarted(attempt, wallClock());
+    listener_.notStarted(attempt.task, endedEarly);
+}
+
+void Attempts::onStarted(const AttemptName& attempt) {
+    if (!isOpen(attempt) || parts_.book.task(attempt.task).state != TaskState::Starting)
         return;
     parts_.book.started(attempt, wallClock());
     writeLater();
-    holders_.erase(attempt);
+    runners_.erase(attempt);
     listener_.started(attempt.task);
 }
 
-void Attempts::onGone(const AttemptName& attempt, const std::string& why) {
+void Attempts::onGone(const AttemptName& attempt) {
     if (!isOpen(attempt))
         return;
     try {
-        judge(attempt, why);
+        judge(attempt);
         finish(attempt);
     } catch (const Error& error) {
         std::fprintf(stderr, "genv-jobs: attempt %s: %s; trying again\n", textOf(attempt).c_str(),
@@ -140,14 +146,14 @@ void Attempts::onGone(const AttemptName& attempt, const std::string& why) {
     listener_.gone();
 }
 
-void Attempts::judge(const AttemptName& attempt, const std::string& why) {
+void Attempts::judge(const AttemptName& attempt) {
     const core::WallTime now = wallClock();
     const Task& task = parts_.book.task(attempt.task);
-    holders_.erase(attempt);
+    runners_.erase(attempt);
     std::optional<Ending> ending = files_.ending(attempt);
     if (!ending && !files_.isClaimed(attempt) && files_.revoke(attempt)) {
         parts_.book.notStarted(attempt, now);
-        listener_.notStarted(attempt.task, why.empty() ? neverBegan : why);
+        listener_.notStarted(attempt.task, endedEarly);
         return;
     }
     if (!ending)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The attempts of tasks, from the grant to the end: each is recorded, given to a unit, and judged
-// by its files once its unit is gone. No attempt runs twice, whatever ends in between: only one of
-// the start mark and its revocation succeeds.
+// The attempts of tasks, from the grant to the end: each is recorded, started in its unit, and
+// judged by its files once its unit is gone. No attempt runs twice, whatever ends in between: only
+// one of the start mark and its revocation succeeds.
 #pragma once
 
-#include "client/jobs/daemon/holder.hpp"
 #include "client/jobs/daemon/requests.hpp"
+#include "client/jobs/daemon/runner.hpp"
 #include "client/jobs/daemon/submissions.hpp"
 #include "client/jobs/daemon/unit_link.hpp"
 #include "client/jobs/files/attempt.hpp"
@@ -52,14 +52,15 @@ class Attempts {
     // What UnitLink tells.
     void onManager();
     void onStarted(const AttemptName& attempt);
-    void onGone(const AttemptName& attempt, const std::string& why = {});
+    void onGone(const AttemptName& attempt);
 
   private:
-    [[nodiscard]] AttemptOrder orderOf(TaskName task, const std::string& environment);
+    [[nodiscard]] AttemptOrder orderOf(TaskName task, const GrantedEnvironment& environment);
     [[nodiscard]] bool isOpen(const AttemptName& attempt) const;
     void compare(const std::vector<AttemptName>& open,
                  const std::map<AttemptName, UnitState>& units);
-    void judge(const AttemptName& attempt, const std::string& why);
+    void judgeStart(const AttemptName& attempt);
+    void judge(const AttemptName& attempt);
     void finish(const AttemptName& attempt);
     void removeOldFiles();
     void tidy();
@@ -68,8 +69,8 @@ class Attempts {
     Parts parts_;
     AttemptFiles files_;
     const Listener listener_;
-    /// Of attempts whose genv-job has not joined the environment.
-    std::map<AttemptName, std::unique_ptr<Holder>> holders_;
+    /// Of attempts without a start mark.
+    std::map<AttemptName, std::unique_ptr<Runner>> runners_;
     std::set<AttemptName> finished_; ///< their files are still there
     std::set<AttemptName> unjudged_; ///< their units are gone, and their files cannot be read
     event::Timer again_;

@@ -32,7 +32,7 @@ bool isFinal(std::string_view name) {
     return std::find(finalErrors.begin(), finalErrors.end(), name) != finalErrors.end();
 }
 
-// The environment of an earlier genv-jobs was just ending, or the holder was killed.
+// The environment of an earlier genv-jobs was just ending, or the runner was killed.
 bool hasEnded(std::string_view name) {
     return name == error::noSuchEnvironment || name == error::noSuchProcess;
 }
@@ -52,17 +52,32 @@ std::string idOf(TaskName task, const Wanted& wanted) {
 
 Requests::Requests(ServiceLink& service, sd_event* loop, uid_t uid, Listener listener)
     : service_(service), uid_(uid), listener_(std::move(listener)),
-      resend_(loop, [this] { sendAll(); }), delayTimer_(loop, [this] {
+      resend_(loop, [this] { sendReady(); }), delayTimer_(loop, [this] {
           setDelayTimer();
           listener_.changed();
       }) {}
 
-void Requests::open(TaskName task, Wanted wanted) {
+void Requests::open(TaskName task, Wanted wanted, std::unique_ptr<Runner> runner) {
     std::string environment = idOf(task, wanted);
-    auto holder = std::make_unique<Holder>();
-    Request& request = requests_[task];
-    request = {0, std::move(wanted), std::move(environment), std::move(holder), false};
-    send(task, request);
+    requests_[task] = {.opened = ++lastOpened_,
+                       .serial = 0,
+                       .wanted = std::move(wanted),
+                       .environment = std::move(environment),
+                       .runner = std::move(runner),
+                       .isSent = false};
+}
+
+void Requests::onReady(const AttemptName& attempt) {
+    if (find(attempt) != nullptr)
+        sendReady();
+}
+
+void Requests::onEnded(const AttemptName& attempt, const std::string& why) {
+    if (find(attempt) == nullptr)
+        return; // withdrawn meanwhile
+    withdraw(attempt.task);
+    delay(attempt.task, why);
+    listener_.changed();
 }
 
 Dictionary Requests::optionsOf(TaskName task, const Request& request) const {
@@ -84,22 +99,37 @@ void Requests::send(TaskName task, Request& request) {
         return;
     request.isSent = true;
     request.serial = ++lastSerial_; // so that a late answer to an earlier call is ignored
-    service_.activate(optionsOf(task, request), request.holder->descriptor(),
+    service_.activate(optionsOf(task, request), request.runner->process(),
                       [this, task, serial = request.serial](const Answer& answer) {
                           onAnswer(task, serial, answer);
                       });
 }
 
-void Requests::sendAll() {
-    for (auto& [task, request] : requests_) {
+// In the order in which they were opened, since genvd has no other.
+void Requests::sendReady() {
+    std::map<std::uint64_t, TaskName> unsent;
+    for (const auto& [task, request] : requests_) {
         if (!request.isSent)
-            send(task, request);
+            unsent.emplace(request.opened, task);
+    }
+    for (const auto& [opened, task] : unsent) {
+        Request& request = requests_.at(task);
+        if (request.runner->process() < 0)
+            return;
+        send(task, request);
     }
 }
 
 Requests::Request* Requests::find(TaskName task, std::uint64_t serial) {
     const auto found = requests_.find(task);
     return found != requests_.end() && found->second.serial == serial ? &found->second : nullptr;
+}
+
+Requests::Request* Requests::find(const AttemptName& attempt) {
+    const auto found = requests_.find(attempt.task);
+    return found != requests_.end() && found->second.wanted.attempt == attempt.attempt
+               ? &found->second
+               : nullptr;
 }
 
 void Requests::onAnswer(TaskName task, std::uint64_t serial, const Answer& answer) {
@@ -114,9 +144,9 @@ void Requests::onAnswer(TaskName task, std::uint64_t serial, const Answer& answe
         onFailure(task, *request, answer);
         return;
     }
-    service_.readDevices(request->environment,
-                         [this, task, serial](const Answer& read, const auto& devices) {
-                             onDevices(task, serial, read, devices);
+    service_.readGranted(request->environment,
+                         [this, task, serial](const Answer& read, const auto& environment) {
+                             onGranted(task, serial, read, environment);
                          });
 }
 
@@ -160,30 +190,35 @@ void Requests::refuse(TaskName task, const std::string& reason) {
     listener_.refused(task, reason);
 }
 
-void Requests::onDevices(TaskName task, std::uint64_t serial, const Answer& answer,
-                         const std::vector<std::string>& devices) {
+void Requests::onGranted(TaskName task, std::uint64_t serial, const Answer& answer,
+                         const GrantedEnvironment& environment) {
     Request* request = find(task, serial);
-    if (request == nullptr)
-        return; // withdrawn meanwhile
+    if (request == nullptr) { // withdrawn meanwhile
+        withdrawn_.erase(serial);
+        listener_.changed();
+        return;
+    }
     if (answer.outcome == ServiceLink::Outcome::Lost) {
         onFailure(task, *request, answer);
         return;
     }
     Request taken = std::move(*request);
     requests_.erase(task);
-    if (answer.outcome == ServiceLink::Outcome::Done && devices.size() >= taken.wanted.gpus) {
-        listener_.granted(task, {std::move(taken.environment), devices, std::move(taken.holder)});
+    if (answer.outcome == ServiceLink::Outcome::Done &&
+        environment.devices.size() >= taken.wanted.gpus) {
+        listener_.granted(task, {environment, std::move(taken.runner)});
         return;
     }
     // It has ended again, or an older environment had this id.
     delay(task, "its environment ended before it started");
 }
 
-// The end of its holder ends a wait.
+// The end of its runner ends a wait.
 void Requests::withdraw(TaskName task) {
     const auto request = requests_.extract(task);
     if (!request.empty() && request.mapped().isSent)
         withdrawn_.insert(request.mapped().serial);
+    sendReady(); // others may have waited for its runner
 }
 
 std::set<TaskName> Requests::tasks() const {
@@ -250,7 +285,7 @@ void Requests::onService(bool isThere) {
             request.isSent = false;
         return;
     }
-    sendAll();
+    sendReady();
 }
 
 } // namespace genv::jobs

@@ -4,7 +4,7 @@
 // gives it its old place. A request that is refused for now is tried again later.
 #pragma once
 
-#include "client/jobs/daemon/holder.hpp"
+#include "client/jobs/daemon/runner.hpp"
 #include "client/jobs/daemon/service_link.hpp"
 #include "client/jobs/model/job.hpp"
 #include "client/loop.hpp"
@@ -33,12 +33,10 @@ struct Wanted {
     std::int32_t priority = 0;
 };
 
-/// The devices of a task, as long as the holder lives or another process has joined the
-/// environment.
+/// The devices of a task, as long as its runner lives.
 struct Grant {
-    std::string environment;
-    std::vector<std::string> devices; ///< UUIDs
-    std::unique_ptr<Holder> holder;
+    GrantedEnvironment environment;
+    std::unique_ptr<Runner> runner;
 };
 
 class Requests {
@@ -56,9 +54,8 @@ class Requests {
     Requests(const Requests&) = delete;
     Requests& operator=(const Requests&) = delete;
 
-    /// Makes the request of a task that has none. Throws std::system_error if no process can be
-    /// started for it.
-    void open(TaskName task, Wanted wanted);
+    /// Makes the request of a task that has none, once its runner is ready.
+    void open(TaskName task, Wanted wanted, std::unique_ptr<Runner> runner);
     /// Takes the request of a task back, if it has one.
     void withdraw(TaskName task);
     /// The tasks that have a request.
@@ -79,16 +76,21 @@ class Requests {
 
     /// genvd has come, or gone.
     void onService(bool isThere);
+    /// The runner of a request is ready.
+    void onReady(const AttemptName& attempt);
+    /// It has ended, or cannot be started.
+    void onEnded(const AttemptName& attempt, const std::string& why);
 
   private:
     using Clock = std::chrono::steady_clock;
     using Answer = ServiceLink::Answer;
 
     struct Request {
-        std::uint64_t serial = 0;
+        std::uint64_t opened = 0; ///< its place among the requests
+        std::uint64_t serial = 0; ///< of its last call
         Wanted wanted;
         std::string environment;
-        std::unique_ptr<Holder> holder;
+        std::unique_ptr<Runner> runner;
         bool isSent = false;
     };
     struct Delay {
@@ -99,14 +101,15 @@ class Requests {
     };
 
     void send(TaskName task, Request& request);
-    void sendAll();
+    void sendReady();
     [[nodiscard]] Request* find(TaskName task, std::uint64_t serial);
+    [[nodiscard]] Request* find(const AttemptName& attempt);
     void onAnswer(TaskName task, std::uint64_t serial, const Answer& answer);
     void onFailure(TaskName task, Request& request, const Answer& answer);
     [[nodiscard]] bool isDeniedAgain(TaskName task, const Answer& answer) const;
     void refuse(TaskName task, const std::string& reason);
-    void onDevices(TaskName task, std::uint64_t serial, const Answer& answer,
-                   const std::vector<std::string>& devices);
+    void onGranted(TaskName task, std::uint64_t serial, const Answer& answer,
+                   const GrantedEnvironment& environment);
     void postpone(TaskName task, std::chrono::milliseconds delay, const std::string& reason,
                   bool isQuota);
     void setDelayTimer();
@@ -115,6 +118,7 @@ class Requests {
     ServiceLink& service_;
     const uid_t uid_;
     const Listener listener_;
+    std::uint64_t lastOpened_ = 0;
     std::uint64_t lastSerial_ = 0;
     std::map<TaskName, Request> requests_;
     std::set<std::uint64_t> withdrawn_; ///< calls whose answers are still to come

@@ -21,7 +21,11 @@ constexpr std::size_t maxDelayed = 64;
 
 Scheduler::Scheduler(Book& book, Store& store, const Places& places, const Buses& buses,
                      sd_event* loop, uid_t uid, std::string runner, Changed changed)
-    : book_(book), submissions_(store), changed_(std::move(changed)),
+    : book_(book), submissions_(store), changed_(std::move(changed)), loop_(loop),
+      runnerListener_{
+          .ready = [this](const AttemptName& attempt) { requests_.onReady(attempt); },
+          .started = [this](const AttemptName& attempt) { attempts_.onStarted(attempt); },
+          .ended = [this](const AttemptName& attempt) { requests_.onEnded(attempt, endedEarly); }},
       turn_(loop, [this] { act(); }), begin_(loop, [this] { turn_.schedule(); }),
       service_(buses.system,
                [this](bool isThere) {
@@ -39,7 +43,6 @@ Scheduler::Scheduler(Book& book, Store& store, const Places& places, const Buses
       units_(buses.user, std::move(runner),
              {.appeared = [this] { onManager(true); },
               .disappeared = [this] { onManager(false); },
-              .started = [this](const AttemptName& attempt) { attempts_.onStarted(attempt); },
               .gone = [this](const AttemptName& attempt) { attempts_.onGone(attempt); }}),
       attempts_({book_, submissions_, places, units_}, loop,
                 {.notStarted = [this](TaskName task,
@@ -65,7 +68,7 @@ void Scheduler::onManager(bool isThere) {
     turn_.schedule();
 }
 
-// A grant that is not used ends here, with its holder.
+// A grant that is not used ends here, with its runner.
 void Scheduler::onGranted(TaskName task, Grant grant) {
     try {
         if (!units_.isThere())
@@ -122,10 +125,20 @@ void Scheduler::open(TaskName task) {
         wanted.isArray = job.isArray;
         wanted.name = job.name;
         wanted.priority = job.plan.priority;
-        requests_.open(task, std::move(wanted));
+        auto runner = startRunner({task, wanted.attempt});
+        requests_.open(task, std::move(wanted), std::move(runner));
     } catch (const std::exception& error) {
         requests_.delay(task, error.what());
     }
+}
+
+std::unique_ptr<Runner> Scheduler::startRunner(const AttemptName& attempt) {
+    const Submission& submission = submissions_.get(attempt.task.job);
+    auto [channel, input] = Channel::make();
+    auto runner = std::make_unique<Runner>(loop_, attempt, std::move(channel), runnerListener_);
+    units_.start(attempt, {submission.cpus, submission.memoryBytes}, input.get(),
+                 [this, attempt](const std::string& why) { requests_.onEnded(attempt, why); });
+    return runner;
 }
 
 std::size_t Scheduler::cancel(JobNumber job, const std::vector<std::uint32_t>& tasks) {

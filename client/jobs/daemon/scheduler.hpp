@@ -6,6 +6,7 @@
 
 #include "client/jobs/daemon/attempts.hpp"
 #include "client/jobs/daemon/requests.hpp"
+#include "client/jobs/daemon/runner.hpp"
 #include "client/jobs/daemon/service_link.hpp"
 #include "client/jobs/daemon/submissions.hpp"
 #include "client/jobs/daemon/unit_link.hpp"
@@ -15,7 +16,7 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,6 +57,7 @@ class Scheduler {
   private:
     void onBook(const std::set<JobNumber>& added, const std::set<JobNumber>& changed);
     void onGranted(TaskName task, Grant grant);
+    [[nodiscard]] std::unique_ptr<Runner> startRunner(const AttemptName& attempt);
     void onManager(bool isThere);
     void act();
     void makeRequests();
@@ -67,6 +69,8 @@ class Scheduler {
     const Changed changed_;
     std::set<JobNumber> addedJobs_;
     std::set<JobNumber> changedJobs_;
+    sd_event* const loop_;
+    const Runner::Listener runnerListener_;
     event::Deferred turn_;
     event::WallTimer begin_;
     ServiceLink service_;

@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* genvdInterface = "dev.genv.Manager";
 constexpr const char* environmentInterface = "dev.genv.Environment";
+constexpr const char* propertiesInterface = "org.freedesktop.DBus.Properties";
 // How long a caller of genv-jobs waits for what only genvd knows.
 constexpr auto soon = 2s;
 
@@ -101,6 +102,17 @@ std::map<std::string, std::uint64_t> readProcesses(sd_bus_message* message) {
     return memory;
 }
 
+void readEnvironment(sd_bus_message* message, GrantedEnvironment& granted) {
+    const ReadVariants values(message);
+    granted.id = values.text("Id");
+    granted.name = values.text("Name");
+    granted.created = std::chrono::microseconds(values.number("Created"));
+    granted.gpus = static_cast<std::uint32_t>(values.number("Gpus"));
+    granted.gpuMemoryBytes = values.number("GpuMemory");
+    granted.devices = values.list("Devices");
+    granted.hasParent = !values.text("Parent").empty();
+}
+
 } // namespace
 
 ServiceLink::ServiceLink(const Bus& bus, std::function<void(bool)> changed)
@@ -119,9 +131,12 @@ void ServiceLink::onOwner(const std::string& owner) {
     changed_(isThere());
 }
 
+std::string ServiceLink::destination() const {
+    return owner_.empty() ? contract::busName : owner_;
+}
+
 Bus::Call ServiceLink::callManager(const char* member) const {
-    return bus_.call(owner_.empty() ? contract::busName : owner_, contract::managerPath,
-                     genvdInterface, member);
+    return bus_.call(destination(), contract::managerPath, genvdInterface, member);
 }
 
 void ServiceLink::act(const Bus::Call& call, std::function<void(const Answer&)> handler) {
@@ -143,36 +158,31 @@ void ServiceLink::activate(const Dictionary& options, int process,
     act(call, std::move(handler));
 }
 
-void ServiceLink::readDevices(
+// The calls are sent at once; the replies come in this order.
+void ServiceLink::readGranted(
     const std::string& environment,
-    std::function<void(const Answer&, const std::vector<std::string>&)> handler) {
-    // Both calls are sent at once; the replies come in this order.
-    const auto rows = std::make_shared<std::vector<DeviceRow>>();
-    bus_.send(callManager("ListDevices"), Bus::endless, [rows](const BusReply& reply) {
+    std::function<void(const Answer&, const GrantedEnvironment&)> handler) {
+    const auto granted = std::make_shared<GrantedEnvironment>();
+    bus_.send(callManager("ListDevices"), Bus::endless, [granted](const BusReply& reply) {
         if (!reply.isError())
-            *rows = readRows(reply.message());
+            granted->machine = readRows(reply.message());
     });
-    const Bus::Call call = bus_.call(owner_.empty() ? contract::busName : owner_,
-                                     pathOf(environment), "org.freedesktop.DBus.Properties", "Get");
-    check(sd_bus_message_append(call.get(), "ss", environmentInterface, "Devices"), "a call");
-    bus_.send(call, Bus::endless, [rows, handler = std::move(handler)](const BusReply& reply) {
-        std::vector<std::string> uuids;
-        if (reply.isError()) {
-            handler(answerOf(reply), uuids);
-            return;
-        }
-        const void* indices = nullptr;
-        std::size_t bytes = 0;
-        check(sd_bus_message_enter_container(reply.message(), 'v', "au"), "the devices");
-        check(sd_bus_message_read_array(reply.message(), 'u', &indices, &bytes), "the devices");
-        const auto* first = static_cast<const std::uint32_t*>(indices);
-        for (std::size_t at = 0; at < bytes / sizeof(std::uint32_t); ++at) {
-            for (const DeviceRow& row : *rows) {
-                if (row.index == first[at])
-                    uuids.push_back(row.uuid);
-            }
-        }
-        handler({}, uuids);
+    const Bus::Call get =
+        bus_.call(destination(), contract::managerPath, propertiesInterface, "Get");
+    check(sd_bus_message_append(get.get(), "ss", genvdInterface, "Isolation"), "a call");
+    bus_.send(get, Bus::endless, [granted](const BusReply& reply) {
+        const char* mode = "";
+        if (!reply.isError())
+            check(sd_bus_message_read(reply.message(), "v", "s", &mode), "the isolation");
+        granted->isolation = mode;
+    });
+    const Bus::Call call =
+        bus_.call(destination(), pathOf(environment), propertiesInterface, "GetAll");
+    check(sd_bus_message_append(call.get(), "s", environmentInterface), "a call");
+    bus_.send(call, Bus::endless, [granted, handler = std::move(handler)](const BusReply& reply) {
+        if (!reply.isError())
+            readEnvironment(reply.message(), *granted);
+        handler(answerOf(reply), *granted);
     });
 }
 

@@ -8,6 +8,7 @@
 #include "client/jobs/daemon/request.hpp"
 #include "core/time.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,6 +33,19 @@ struct DeviceRow {
     std::uint32_t index = 0;
     std::string uuid;
     std::string model;
+};
+
+/// What genvd says about an environment and the machine, as far as its command needs it.
+struct GrantedEnvironment {
+    std::string id;
+    std::string name;
+    std::chrono::microseconds created{}; ///< since the epoch
+    std::uint32_t gpus = 0;              ///< of its configuration; 0: not set
+    std::uint64_t gpuMemoryBytes = 0;    ///< the same
+    std::vector<std::uint32_t> devices;  ///< indices
+    bool hasParent = false;
+    std::vector<DeviceRow> machine;
+    std::string isolation; ///< the mode that is in force
 };
 
 class ServiceLink {
@@ -59,9 +73,8 @@ class ServiceLink {
     /// for its devices. The options are those of Activate.
     void activate(const Dictionary& options, int process,
                   std::function<void(const Answer&)> handler);
-    /// Reads the UUIDs of the devices that an environment holds.
-    void readDevices(const std::string& environment,
-                     std::function<void(const Answer&, const std::vector<std::string>&)> handler);
+    void readGranted(const std::string& environment,
+                     std::function<void(const Answer&, const GrantedEnvironment&)> handler);
     /// The devices of the machine; nothing if genvd does not answer soon. Starts genvd.
     void listDevices(std::function<void(const std::optional<std::vector<DeviceRow>>&)> handler);
     /// The requests that wait; empty if genvd does not answer soon.
@@ -72,6 +85,7 @@ class ServiceLink {
   private:
     void onOwner(const std::string& owner);
     void act(const Bus::Call& call, std::function<void(const Answer&)> handler);
+    [[nodiscard]] std::string destination() const;
     [[nodiscard]] Bus::Call callManager(const char* member) const;
 
     const Bus& bus_;

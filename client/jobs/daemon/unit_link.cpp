@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,7 +28,7 @@ constexpr std::uint64_t second = 1'000'000; // µs
 constexpr std::uint64_t timeToEnd = 30 * second;
 
 // genv-job must find the same files and the same genvd as this program.
-constexpr std::array passedVariables{"HOME", "XDG_STATE_HOME", "DBUS_SYSTEM_BUS_ADDRESS"};
+constexpr std::array passedVariables{"HOME", "XDG_STATE_HOME"};
 
 std::string unitOf(const AttemptName& attempt) {
     return fmt::format("{}{}{}", prefix, textOf(attempt), suffix);
@@ -63,6 +62,9 @@ class Properties {
     void number(const char* name, std::uint64_t value) {
         check(sd_bus_message_append(message_, "(sv)", name, "t", value), what);
     }
+    void descriptor(const char* name, int value) {
+        check(sd_bus_message_append(message_, "(sv)", name, "h", value), what);
+    }
     void command(const std::string& program, const std::string& argument) {
         check(sd_bus_message_append(message_, "(sv)", "ExecStart", "a(sasb)", 1, program.c_str(), 2,
                                     program.c_str(), argument.c_str(), 0),
@@ -90,16 +92,18 @@ class Properties {
 };
 
 void appendProperties(sd_bus_message* message, const std::string& runner,
-                      const AttemptName& attempt, const UnitLimits& limits) {
+                      const AttemptName& attempt, const UnitLimits& limits, int input) {
     Properties properties(message);
     properties.text("Description", describe(attempt.task));
-    properties.text("Type", "notify");
+    properties.text("Type", "exec");
     properties.command(runner, textOf(attempt));
+    properties.descriptor("StandardInputFileDescriptor", input);
+    properties.text("StandardOutput", "journal");
+    properties.text("StandardError", "journal");
     properties.variables();
     properties.text("CollectMode", "inactive-or-failed");
     properties.text("KillMode", "control-group");
     properties.text("Slice", "app.slice");
-    properties.number("TimeoutStartUSec", std::numeric_limits<std::uint64_t>::max());
     properties.number("TimeoutStopUSec", timeToEnd);
     // A command that exceeds its memory is killed; genv-job records how it ended.
     properties.text("OOMPolicy", "continue");
@@ -111,9 +115,7 @@ void appendProperties(sd_bus_message* message, const std::string& runner,
 }
 
 UnitState stateOf(std::string_view active) {
-    if (active == "activating")
-        return UnitState::Starting;
-    return active == "inactive" || active == "failed" ? UnitState::Gone : UnitState::Started;
+    return active == "inactive" || active == "failed" ? UnitState::Gone : UnitState::There;
 }
 
 std::map<AttemptName, UnitState> readUnits(sd_bus_message* message) {
@@ -145,7 +147,6 @@ std::string signalRule(const char* member) {
 
 UnitLink::UnitLink(const Bus& bus, std::string runner, Listener listener)
     : bus_(bus), runner_(std::move(runner)), listener_(std::move(listener)) {
-    bus_.listen(signalRule("JobRemoved"), [this](sd_bus_message* signal) { onJobRemoved(signal); });
     bus_.listen(signalRule("UnitRemoved"),
                 [this](sd_bus_message* signal) { onUnitRemoved(signal); });
     bus_.watchName(managerName, [this](const std::string& owner) { onOwner(owner); });
@@ -168,11 +169,11 @@ void UnitLink::onOwner(const std::string& owner) {
     listener_.appeared();
 }
 
-void UnitLink::start(const AttemptName& attempt, const UnitLimits& limits,
+void UnitLink::start(const AttemptName& attempt, const UnitLimits& limits, int input,
                      std::function<void(const std::string&)> failed) {
     const Bus::Call call = callManager("StartTransientUnit");
     check(sd_bus_message_append(call.get(), "ss", unitOf(attempt).c_str(), "fail"), "a unit");
-    appendProperties(call.get(), runner_, attempt, limits);
+    appendProperties(call.get(), runner_, attempt, limits, input);
     check(sd_bus_message_append(call.get(), "a(sa(sv))", 0), "a unit");
     bus_.send(call, Bus::endless, [failed = std::move(failed)](const BusReply& reply) {
         if (reply.isError() && !reply.isLost())
@@ -196,18 +197,6 @@ void UnitLink::list(std::function<void(const std::map<AttemptName, UnitState>&)>
         if (!reply.isError())
             handler(readUnits(reply.message()));
     });
-}
-
-void UnitLink::onJobRemoved(sd_bus_message* signal) {
-    std::uint32_t id = 0;
-    const char* job = nullptr;
-    const char* unit = nullptr;
-    const char* result = nullptr;
-    check(sd_bus_message_read(signal, "uoss", &id, &job, &unit, &result), "a signal");
-    const auto attempt = attemptOf(unit);
-    // The job that stops a unit is done, too, but its unit is gone next.
-    if (attempt && std::string_view(result) == "done")
-        listener_.started(*attempt);
 }
 
 void UnitLink::onUnitRemoved(sd_bus_message* signal) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The units of attempts in the user's systemd manager. It runs and ends them, also while genv-jobs
-// does not run, and says when one has started and when one is gone.
+// does not run, and says when one is gone.
 #pragma once
 
 #include "client/jobs/daemon/bus.hpp"
@@ -20,7 +20,7 @@ struct UnitLimits {
     std::uint64_t memoryBytes = 0;
 };
 
-enum class UnitState : std::uint8_t { Starting, Started, Gone };
+enum class UnitState : std::uint8_t { There, Gone };
 
 class UnitLink {
   public:
@@ -28,7 +28,6 @@ class UnitLink {
         /// A manager has come, for the first time or after a restart: its units should be listed.
         std::function<void()> appeared;
         std::function<void()> disappeared;
-        std::function<void(const AttemptName&)> started;
         /// The unit is gone with all its processes.
         std::function<void(const AttemptName&)> gone;
     };
@@ -40,9 +39,10 @@ class UnitLink {
 
     [[nodiscard]] bool isThere() const noexcept { return !owner_.empty(); }
 
-    /// Starts the unit of an attempt. `failed` is called with a text if the manager refuses it;
-    /// such a unit never runs. If the manager ends meanwhile, appeared() follows.
-    void start(const AttemptName& attempt, const UnitLimits& limits,
+    /// Starts the unit of an attempt, with a copy of `input` as its standard input. `failed` is
+    /// called with a text if the manager refuses it; such a unit never runs. If the manager ends
+    /// meanwhile, appeared() follows.
+    void start(const AttemptName& attempt, const UnitLimits& limits, int input,
                std::function<void(const std::string&)> failed);
     /// Ends the processes of a unit. gone() follows.
     void stop(const AttemptName& attempt);
@@ -52,7 +52,6 @@ class UnitLink {
 
   private:
     void onOwner(const std::string& owner);
-    void onJobRemoved(sd_bus_message* signal);
     void onUnitRemoved(sd_bus_message* signal);
     [[nodiscard]] Bus::Call callManager(const char* member) const;
 

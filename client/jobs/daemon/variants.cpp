@@ -48,6 +48,16 @@ void appendValue(sd_bus_message* message, const sdbus::Variant& value) {
     check(sd_bus_message_close_container(message), what);
 }
 
+std::vector<std::uint32_t> readNumbers(sd_bus_message* message) {
+    const void* numbers = nullptr;
+    std::size_t bytes = 0;
+    check(sd_bus_message_enter_container(message, 'v', "au"), what);
+    check(sd_bus_message_read_array(message, 'u', &numbers, &bytes), what);
+    check(sd_bus_message_exit_container(message), what);
+    const auto* const first = static_cast<const std::uint32_t*>(numbers);
+    return {first, first + bytes / sizeof(std::uint32_t)};
+}
+
 } // namespace
 
 void appendEntries(sd_bus_message* message, const Dictionary& values) {
@@ -88,6 +98,8 @@ void ReadVariants::readValue(sd_bus_message* message, const char* key) {
         int flag = 0;
         check(sd_bus_message_read(message, "v", "b", &flag), what);
         numbers_[key] = flag != 0 ? 1 : 0;
+    } else if (signature == "au") {
+        lists_[key] = readNumbers(message);
     } else {
         check(sd_bus_message_skip(message, "v"), what);
     }
@@ -96,6 +108,11 @@ void ReadVariants::readValue(sd_bus_message* message, const char* key) {
 std::string ReadVariants::text(const char* key) const {
     const auto found = texts_.find(key);
     return found == texts_.end() ? std::string() : found->second;
+}
+
+std::vector<std::uint32_t> ReadVariants::list(const char* key) const {
+    const auto found = lists_.find(key);
+    return found == lists_.end() ? std::vector<std::uint32_t>() : found->second;
 }
 
 std::uint64_t ReadVariants::number(const char* key) const {

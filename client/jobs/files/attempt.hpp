@@ -25,11 +25,10 @@ namespace genv::jobs {
 struct AttemptOrder {
     std::vector<std::string> command; ///< with "{}" replaced
     std::string folder;
-    std::vector<std::string> environment; ///< NAME=VALUE; of the submission
+    std::vector<std::string> variables; ///< NAME=VALUE; all but the folder of the shims in PATH
     std::uint32_t umask = 022;
-    std::string value; ///< GENV_ARRAY_TASK; empty and isArray false: not set
-    bool isArray = false;
-    std::string environmentId; ///< of genv, to be joined
+    std::string environmentId; ///< of genv
+    std::string statusFile;    ///< of the environment, a path; "" if genvd writes none
     std::string output;        ///< path
     bool outputIsLog = false;  ///< a log of genv-jobs, with its size limit
 };

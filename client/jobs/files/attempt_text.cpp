@@ -102,11 +102,10 @@ std::string encode(const AttemptOrder& order) {
     Writer writer(orderHead);
     writer.put(order.command);
     writer.put(order.folder);
-    writer.put(order.environment);
+    writer.put(order.variables);
     writer.put(order.umask);
-    writer.put(order.value);
-    writer.put(order.isArray ? 1 : 0);
     writer.put(order.environmentId);
+    writer.put(order.statusFile);
     writer.put(order.output);
     writer.put(order.outputIsLog ? 1 : 0);
     return writer.finish();
@@ -117,11 +116,10 @@ AttemptOrder decodeOrder(std::string_view text) {
     AttemptOrder order;
     order.command = reader.texts();
     order.folder = reader.text();
-    order.environment = reader.texts();
+    order.variables = reader.texts();
     order.umask = reader.number<std::uint32_t>();
-    order.value = reader.text();
-    order.isArray = reader.flag();
     order.environmentId = reader.text();
+    order.statusFile = reader.text();
     order.output = reader.text();
     order.outputIsLog = reader.flag();
     reader.finish();

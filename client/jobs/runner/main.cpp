@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-job ATTEMPT: runs one attempt of a task, as the main process of a transient unit of its
-// user's manager. genv-jobs has written what to run (files/attempt.hpp). This process joins the
-// environment that genv-jobs holds, makes the start mark, runs the command as its child, and writes
-// how it ended. The environment ends with this process.
+// user's manager. It waits until genv-jobs has an environment for this process (files/channel.hpp)
+// and has written what to run (files/attempt.hpp). Then it makes the start mark, runs the command
+// as its child, and writes how it ended. The environment ends with this process.
 //
 // What goes to standard error is in the journal. It names the job, never its command.
+#include "client/descriptor.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/jobs/files/attempt.hpp"
+#include "client/jobs/files/channel.hpp"
 #include "client/jobs/files/places.hpp"
 #include "client/jobs/model/error.hpp"
 #include "client/jobs/runner/command.hpp"
@@ -15,23 +17,20 @@
 #include "client/jobs/runner/supervision.hpp"
 #include "client/jobs/runner/surroundings.hpp"
 #include "core/text.hpp"
-#include "dbus/contract/names.hpp"
-#include "genv/client.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <stdexcept>
 #include <thread>
 
 namespace {
 
 using namespace genv::jobs;
 
-// A restart of genvd, as in an upgrade, takes less.
-constexpr std::chrono::seconds joinTimeout{30};
 constexpr std::chrono::seconds writeTimeout{60};
 
 void complain(const std::string& text) {
@@ -39,52 +38,19 @@ void complain(const std::string& text) {
     genv::client::writeAll(STDERR_FILENO, line);
 }
 
-/// What is needed of the environment once this process has left the bus.
-struct Joined {
-    std::string statusFile; ///< empty if genvd writes none
-    std::uint64_t seen = 0;
-    std::uint64_t start = 0;
+/// The state of the environment's status file before the start.
+struct Seen {
+    std::uint64_t sequence = 0;
+    std::uint64_t start = 0; ///< of the environment; 0 if it has ended
 };
 
-Joined joinOnce(const AttemptName& attempt, const AttemptOrder& order) {
-    genv::Client client;
-    client.addProcess(order.environmentId, static_cast<std::uint32_t>(::getpid()));
-    const auto file = genv::ctl::statusFile(order.environmentId);
-    const auto line = genv::ctl::firstStatusLine(order.environmentId);
-    setVariables(client, attempt, order);
-    if (!file || !line)
-        return {};
-    const genv::watch::Status status(*line);
-    return {*file, status.sequence(), status.start()};
-}
-
-// Registers this process in the environment and takes its variables.
-Joined join(const AttemptName& attempt, const AttemptOrder& order) {
-    const auto deadline = std::chrono::steady_clock::now() + joinTimeout;
-    for (;;) {
-        try {
-            return joinOnce(attempt, order);
-        } catch (const genv::ServiceUnavailable&) {
-            if (std::chrono::steady_clock::now() >= deadline)
-                throw;
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-}
-
-// The variables are those of the command by now.
-void notifyReady(const std::string& socket) {
-    if (socket.empty())
-        return;
-    const char* const commands = std::getenv("NOTIFY_SOCKET");
-    const std::optional<std::string> kept =
-        commands != nullptr ? std::optional<std::string>(commands) : std::nullopt;
-    ::setenv("NOTIFY_SOCKET", socket.c_str(), 1);
-    ::sd_notify(0, "READY=1");
-    if (kept)
-        ::setenv("NOTIFY_SOCKET", kept->c_str(), 1);
-    else
-        ::unsetenv("NOTIFY_SOCKET");
+// Nothing, if genvd writes no such file.
+std::optional<Seen> readStatus(const AttemptOrder& order) {
+    if (order.statusFile.empty())
+        return std::nullopt;
+    const std::string line = genv::ctl::firstLineOf(order.statusFile).value_or("");
+    const genv::watch::Status status(line);
+    return Seen{status.sequence(), status.start()};
 }
 
 Ending endingOf(const NotRun& failure) {
@@ -107,7 +73,8 @@ Ending endingOf(Supervised result) {
     return ending;
 }
 
-Ending runCommand(const AttemptName& attempt, const AttemptOrder& order, const Joined& joined) {
+Ending runCommand(const AttemptName& attempt, const AttemptOrder& order,
+                  const std::optional<Seen>& seen) {
     Output output({order.output, order.outputIsLog, order.umask});
     if (const auto reason = output.open())
         return {126, 0, *reason, {}};
@@ -121,8 +88,8 @@ Ending runCommand(const AttemptName& attempt, const AttemptOrder& order, const J
         return endingOf(*failure);
     }
     std::optional<genv::watch::StatusWatch> watch;
-    if (!joined.statusFile.empty())
-        watch.emplace(joined.statusFile.c_str(), order.environmentId, joined.seen, joined.start);
+    if (seen)
+        watch.emplace(order.statusFile.c_str(), order.environmentId, seen->sequence, seen->start);
     return endingOf(superviseCommand(std::get<RunningCommand>(std::move(started)), output,
                                      watch ? &*watch : nullptr));
 }
@@ -142,26 +109,40 @@ void writeEnding(const AttemptFiles& files, const AttemptName& attempt, const En
     }
 }
 
+// The command must not get the socket.
+Channel takeChannel() {
+    genv::client::Descriptor socket(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    ::close(STDIN_FILENO);
+    genv::client::openStandardDescriptors();
+    return Channel(std::move(socket));
+}
+
 /// Returns the exit status of this program, which says whether the attempt ran.
 int run(const AttemptName& attempt) {
     const AttemptFiles files(places().attempts);
-    const char* const notify = std::getenv("NOTIFY_SOCKET");
-    const std::string socket = notify != nullptr ? notify : "";
+    const Channel channel = takeChannel();
+    if (!channel.isSocket())
+        throw std::runtime_error("standard input is no socket of genv-jobs");
+    if (!channel.send(Word::Ready) || channel.receive().word != Word::Start)
+        return EXIT_SUCCESS; // it is not needed any more
     auto order = files.read(attempt);
     if (!order) {
         complain(fmt::format("there is no attempt {} to run", textOf(attempt)));
         return EXIT_FAILURE;
     }
     files.reserveEnding(attempt);
-    const Joined joined = join(attempt, *order);
+    const std::optional<Seen> seen = readStatus(*order);
+    if (seen && seen->start == 0)
+        throw std::runtime_error("its environment has ended");
+    setVariables(*order);
     blockSignals();
     order = files.claim(attempt);
     if (!order) {
         complain(fmt::format("attempt {} was revoked", textOf(attempt)));
         return EXIT_FAILURE;
     }
-    notifyReady(socket);
-    Ending ending = runCommand(attempt, *order, joined);
+    static_cast<void>(channel.send(Word::Started)); // a later genv-jobs sees the mark itself
+    Ending ending = runCommand(attempt, *order, seen);
     ending.at =
         std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
     writeEnding(files, attempt, ending);
