@@ -87,7 +87,7 @@ testQuick() {
 clientsOf() {
     local names
     names=$(ctest --test-dir "build/$1" --show-only -L '^bus$' |
-        sed -En 's/^ *Test +#[0-9]+: ((client|history|monitor|notify|remote|shims|top)\..*)/\1/p')
+        sed -En 's/^ *Test +#[0-9]+: ((client|history|jobs|monitor|notify|remote|shims|top)\..*)/\1/p')
     printf '^(%s)$\n' "${names//$'\n'/|}"
 }
 
