@@ -69,7 +69,8 @@ class Service:
         self.start()
 
     def start(self):
-        environment = dict(os.environ, GENV_MOCK_DEVICE_COUNT=str(self.gpus))
+        environment = dict(os.environ, GENV_MOCK_DEVICE_COUNT=str(self.gpus), GENV_MOCK_COMPUTE_APPS_PROCESS_NAME="uses-gpus",
+                           GENV_MOCK_COMPUTE_APPS_GPU_MEMORY="42mi")
         with open(os.path.join(BUS_FOLDER, "genvd.log"), "ab") as log:
             self.process = subprocess.Popen([self.program], env=environment, stdout=log, stderr=log)
         subprocess.run(["gdbus", "wait", "--system", "--timeout", str(DEADLINE_SECONDS), "dev.genv.Manager"], check=True)

@@ -13,12 +13,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// A short task is sampled, too.
+constexpr auto beforeFirst = 1s;
 constexpr auto interval = 10s;
 
 } // namespace
 
 Sampler::Sampler(Book& book, ServiceLink& service, sd_event* loop)
     : book_(book), service_(service), timer_(loop, [this] {
+          hasSampled_ = true;
           sample();
           onChange();
       }) {}
@@ -27,10 +30,12 @@ void Sampler::onChange() {
     const bool runs = std::ranges::any_of(book_.jobs(), [](const auto& entry) {
         return entry.second.gpus > 0 && entry.second.progress.running > 0;
     });
-    if (runs)
-        timer_.start(interval);
-    else
+    if (runs) {
+        timer_.start(hasSampled_ ? interval : beforeFirst);
+    } else {
         timer_.stop();
+        hasSampled_ = false;
+    }
 }
 
 void Sampler::sample() {

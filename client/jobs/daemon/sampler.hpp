@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Samples how much GPU memory the running tasks use, for the peak of each. Asks genvd every ten
-// seconds, and only while a task with GPUs runs.
+// Samples how much GPU memory the running tasks use, for the peak of each. Asks genvd a second
+// after tasks with GPUs began to run, and then every ten seconds.
 #pragma once
 
 #include "client/jobs/daemon/service_link.hpp"
@@ -23,6 +23,7 @@ class Sampler {
 
     Book& book_;
     ServiceLink& service_;
+    bool hasSampled_ = false; ///< since the first of the tasks that run has started
     event::Timer timer_;
 };
 
