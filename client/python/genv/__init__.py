@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Python interface of genv: the environment of this process (genv.sdk), the state of the machine (genv.snapshot()), and
-events (genv.events()).
+"""Python interface of genv: the environment of this process (genv.sdk), jobs that run without it (genv.submit()), the
+state of the machine (genv.snapshot()), and events (genv.events()).
 
 All functions may be used in every thread, and in processes that are forked or spawned: each operation opens its own
 connection and closes it. Every failure is a genv.Error, which is a RuntimeError, with a class for each D-Bus error.
@@ -24,6 +24,7 @@ from genv.errors import (
     LimitsExceeded,
     NoSuchDevice,
     NoSuchEnvironment,
+    NoSuchJob,
     NoSuchProcess,
     NoSuchWait,
     NotActive,
@@ -53,6 +54,8 @@ from genv.listening import (
 from genv.queueing import QuotaHold, Wait, cancel_wait, queue
 from genv.serialization import JSONDecoder, JSONEncoder, snapshot_from as _snapshot_from
 from genv.service import allow_interaction
+from genv.submitted import Job, JobState, JobTask, jobs
+from genv.submitting import submit
 from genv.usage import ProcessDescription, ProcessUse, Reading, describe_processes, readings
 from genv.version import __version__
 
@@ -79,9 +82,13 @@ __all__ = [
     "Isolation",
     "JSONDecoder",
     "JSONEncoder",
+    "Job",
+    "JobState",
+    "JobTask",
     "LimitsExceeded",
     "NoSuchDevice",
     "NoSuchEnvironment",
+    "NoSuchJob",
     "NoSuchProcess",
     "NoSuchWait",
     "NotActive",
@@ -116,11 +123,13 @@ __all__ = [
     "errors",
     "events",
     "isolation",
+    "jobs",
     "queue",
     "readings",
     "refused_opens",
     "sdk",
     "snapshot",
+    "submit",
 ]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Finds the system bus: DBUS_SYSTEM_BUS_ADDRESS in the format of the D-Bus specification, or the well-known socket."""
+"""Finds the buses: DBUS_SYSTEM_BUS_ADDRESS or DBUS_SESSION_BUS_ADDRESS in the format of the D-Bus specification, or the
+well-known sockets."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Iterator, List
 from genv.errors import NO_SERVER, ServiceUnavailable
 
 _VARIABLE = "DBUS_SYSTEM_BUS_ADDRESS"
+_USER_VARIABLE = "DBUS_SESSION_BUS_ADDRESS"
 _DEFAULT = "unix:path=/run/dbus/system_bus_socket;unix:path=/var/run/dbus/system_bus_socket"
 _ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
 
@@ -44,3 +46,10 @@ def system_bus_sockets() -> List[str]:
             f"the system bus cannot be reached: {_VARIABLE} names no unix socket: {addresses!r}", NO_SERVER
         )
     return sockets
+
+
+def user_bus_sockets() -> List[str]:
+    """Returns the sockets of the user's bus to try, in this order: the session's, and that of the user's manager."""
+    sockets = list(_sockets_in(os.environ.get(_USER_VARIABLE, "")))
+    of_manager = f"/run/user/{os.geteuid()}/bus"
+    return sockets if of_manager in sockets else [*sockets, of_manager]

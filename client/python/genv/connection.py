@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A blocking connection to the system bus, for one thread.
+"""A blocking connection to a bus, for one thread.
 
 Each operation of the package has its own connection and closes it. Threads therefore never share one, and if an
 operation ends in any way, even by Ctrl-C, the service notices that the caller has disconnected. A child that is forked
@@ -13,7 +13,7 @@ import select
 import socket
 import time
 from collections import deque
-from typing import Any, Deque, Dict, List, Optional, Tuple
+from typing import Any, Deque, Dict, List, Optional, Sequence, Tuple, TypeVar
 
 from genv import contract, starting, wire
 from genv.address import system_bus_sockets
@@ -41,6 +41,9 @@ def _close_inherited() -> None:
 os.register_at_fork(after_in_child=_close_inherited)
 
 
+_Self = TypeVar("_Self", bound="Connection")
+
+
 class Deadline:
     """A point in time, or none."""
 
@@ -54,25 +57,29 @@ class Deadline:
         return max(0, int((self._at - time.monotonic()) * 1000 + 0.999))
 
 
-def _connected() -> socket.socket:
+def _connected(sockets: Sequence[str], what: str) -> socket.socket:
     failure: Optional[BaseException] = None
-    for path in system_bus_sockets():
+    for path in sockets:
         try:
             return wire.connect(path, DEFAULT_TIMEOUT)
         except (OSError, ValueError) as error:
             failure = error
-    raise ServiceUnavailable(f"the system bus cannot be reached: {failure}", NO_SERVER) from failure
+    raise ServiceUnavailable(f"{what} cannot be reached: {failure}", NO_SERVER) from failure
 
 
 class Connection:
     """A connection, and a context manager that closes it. Raises ServiceUnavailable if there is no bus.
 
-    With `starts_service` False, its calls fail if the service is not running, instead of starting it.
+    With `starts_service` False, its calls fail if the service is not running, instead of starting it. `sockets` are
+    those of another bus than the system's, to be tried in this order.
     """
 
-    def __init__(self, starts_service: bool = True) -> None:
+    def __init__(self, starts_service: bool = True, sockets: Optional[Sequence[str]] = None) -> None:
         self._starts_service = starts_service
-        self._socket = _connected()
+        if sockets is None:
+            self._socket = _connected(system_bus_sockets(), "the system bus")
+        else:
+            self._socket = _connected(sockets, "the user's bus")
         self._number = self._socket.fileno()
         _open_sockets[self._number] = self._socket
         self._poll = select.poll()
@@ -88,7 +95,7 @@ class Connection:
             self.close()
             raise
 
-    def __enter__(self) -> "Connection":
+    def __enter__(self: _Self) -> _Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -172,7 +179,7 @@ class Connection:
         try:
             self._socket.sendall(data)
         except OSError as error:
-            raise ServiceUnavailable(f"lost the system bus: {error}", NO_REPLY) from error
+            raise ServiceUnavailable(f"lost the bus: {error}", NO_REPLY) from error
         return self._reply(method, Deadline(timeout), timeout)
 
     def _reply(self, method: contract.Method, deadline: Deadline, timeout: Optional[float]) -> wire.Body:
@@ -224,7 +231,7 @@ class Connection:
                     return None
             return self._decoded()
         except OSError as error:
-            raise ServiceUnavailable(f"lost the system bus: {error}", NO_REPLY) from error
+            raise ServiceUnavailable(f"lost the bus: {error}", NO_REPLY) from error
 
     # Returns the size of the incoming message, as far as it is known.
     def _size(self) -> int:

@@ -14,8 +14,13 @@ MANAGER_PATH = "/dev/genv/Manager"
 ENVIRONMENT_PREFIX = "/dev/genv/Manager/environment"
 DEVICE_PREFIX = "/dev/genv/Manager/device"
 
+#: genv-jobs, on the bus of its user.
+JOBS_BUS_NAME = "dev.genv.Jobs"
+JOBS_PATH = "/dev/genv/Jobs"
+
 MANAGER = "dev.genv.Manager"
 ENVIRONMENT = "dev.genv.Environment"
+JOBS = "dev.genv.Jobs"
 
 BUS_DRIVER = "org.freedesktop.DBus"
 BUS_DRIVER_PATH = "/org/freedesktop/DBus"
@@ -55,6 +60,15 @@ DETACH = Method(ENVIRONMENT, "Detach", "au", "au")
 CONFIGURE = Method(ENVIRONMENT, "Configure", "a{sv}as", "")
 REMOVE_PROCESS = Method(ENVIRONMENT, "RemoveProcess", "u", "")
 LOCK = Method(ENVIRONMENT, "Lock", "", "h")
+
+SUBMIT_JOB = Method(JOBS, "Submit", "a{sv}", "ua{sv}")
+CANCEL_JOB = Method(JOBS, "Cancel", "uau", "u")
+HOLD_JOB = Method(JOBS, "Hold", "uau", "u")
+RELEASE_JOB = Method(JOBS, "Release", "uau", "u")
+REQUEUE_JOB = Method(JOBS, "Requeue", "uau", "u")
+LIST_JOBS = Method(JOBS, "List", "a{sv}", "aa{sv}")
+GET_JOB = Method(JOBS, "Get", "u", "a{sv}")
+LIST_JOB_TASKS = Method(JOBS, "ListTasks", "uau", "aa{sv}")
 
 GET = Method(PROPERTIES, "Get", "ss", "v")
 GET_ALL = Method(PROPERTIES, "GetAll", "s", "a{sv}")

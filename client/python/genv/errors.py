@@ -68,6 +68,10 @@ class NoSuchWait(Error):
     """No request in the queue has this ticket."""
 
 
+class NoSuchJob(Error):
+    """There is no job with this number on this machine."""
+
+
 class Busy(Error):
     """Another enforcement is running."""
 
@@ -115,6 +119,7 @@ BUS_ERRORS: Dict[str, Type[Error]] = {
     "dev.genv.Error.QuotaExceeded": QuotaExceeded,
     "dev.genv.Error.NotAttached": NotAttached,
     "dev.genv.Error.NoSuchWait": NoSuchWait,
+    "dev.genv.Error.NoSuchJob": NoSuchJob,
     "dev.genv.Error.Busy": Busy,
     "org.freedesktop.DBus.Error.AccessDenied": AccessDenied,
     "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired": InteractiveAuthorizationRequired,

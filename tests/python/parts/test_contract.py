@@ -29,7 +29,8 @@ def source(*path):
 
 
 METHODS = [value for value in vars(contract).values() if isinstance(value, contract.Method)]
-NAMES = dict(re.findall(r'constexpr const char\* (\w+) =\s+"([^"]+)"', source("dbus", "contract", "names.hpp")))
+NAMES = dict(re.findall(r'constexpr const char\* (\w+) =\s+"([^"]+)"', source("dbus", "contract", "names.hpp") +
+                        source("dbus", "contract", "jobs_names.hpp")))
 
 
 class TestContract:
@@ -56,6 +57,7 @@ class TestContract:
     def test_names_and_paths_are_those_of_the_service(self):
         assert contract.BUS_NAME == NAMES["busName"]
         assert contract.MANAGER_PATH == NAMES["managerPath"]
+        assert (contract.JOBS_BUS_NAME, contract.JOBS_PATH) == (NAMES["jobsBusName"], NAMES["jobsPath"])
         assert contract.ENVIRONMENT_PREFIX == NAMES["environmentPathPrefix"]
 
     def test_every_error_of_the_service_is_an_exception_of_its_name(self):

@@ -198,7 +198,7 @@ class TestMessages:
     def bus(self, tmp_path, monkeypatch):
         """The other end of a connection, after a handshake that accepts every client."""
         ours, theirs = socket.socketpair()
-        monkeypatch.setattr(connection, "_connected", lambda: ours)
+        monkeypatch.setattr(connection, "_connected", lambda *_: ours)
         monkeypatch.setattr(connection.Connection, "call_bus", lambda self, method, *arguments: (":1.1",))
         yield theirs
         theirs.close()
