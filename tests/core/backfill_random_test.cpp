@@ -6,6 +6,7 @@
 #include "core/forecast.hpp"
 #include "core/leases.hpp"
 #include "tests/core/queue_fixture.hpp"
+#include "tests/core/seeds.hpp"
 
 #include <random>
 
@@ -213,7 +214,7 @@ TEST_P(RandomLeases, LeaveNothingIdleWhereSomeHaveNone) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomLeases, ::testing::Range(1U, 11U));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomLeases, seedsTo(10));
 
 } // namespace
 } // namespace genv::tests

@@ -3,6 +3,7 @@
 #include "core/fair_order.hpp"
 #include "core/user_use.hpp"
 #include "tests/core/fakes.hpp"
+#include "tests/core/seeds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -257,7 +258,7 @@ TEST_P(SharedDevice, LetsNobodyStarve) {
     EXPECT_LE(longest, 8 * users * (rules.maxOvertaking + 1U));
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, SharedDevice, ::testing::Range(1U, 4U));
+INSTANTIATE_TEST_SUITE_P(Seeds, SharedDevice, seedsTo(3));
 
 } // namespace
 } // namespace genv::tests

@@ -4,6 +4,7 @@
 #include "core/recovery.hpp"
 #include "core/state_schema.hpp"
 #include "tests/core/queue_fixture.hpp"
+#include "tests/core/seeds.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -157,7 +158,7 @@ TEST_P(FairRestart, CountsWhatEndedWhileTheServiceWasAway) {
     EXPECT_NEAR(again.use.of(alice, clock.bootNow()), used, 1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, FairRestart, ::testing::Range(1U, 4U));
+INSTANTIATE_TEST_SUITE_P(Seeds, FairRestart, seedsTo(3));
 
 // alice held a device for 1000 s.
 class UseRecords : public Queueing {

@@ -2,6 +2,7 @@
 // Shells and workers come and go at random. No device is free for others while a worker of its
 // environment uses it, and every device is free in the end.
 #include "tests/core/lingering_fixture.hpp"
+#include "tests/core/seeds.hpp"
 
 #include <random>
 
@@ -129,7 +130,7 @@ TEST_P(RandomLingering, GivesNobodyADeviceThatIsInUseAndFreesItInTheEnd) {
     EXPECT_TRUE(store.documents.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomLingering, ::testing::Range(0U, 20U));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomLingering, seedsTo(20));
 
 } // namespace
 } // namespace genv::tests

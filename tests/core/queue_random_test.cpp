@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Waiting requests come, go and are killed at random: no request is overtaken or forgotten.
 #include "tests/core/queue_fixture.hpp"
+#include "tests/core/seeds.hpp"
 
 #include <random>
 
@@ -141,7 +142,7 @@ TEST_P(RandomWaiters, AreServedInOrderAndNoneIsLost) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomWaiters, ::testing::Range(1U, 11U));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomWaiters, seedsTo(10));
 
 } // namespace
 } // namespace genv::tests
