@@ -6,6 +6,7 @@
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/reports/reasons.hpp"
 #include "client/genvctl/terminal/text.hpp"
+#include "client/jobs/model/environment_id.hpp"
 #include "client/slurm_jobs.hpp"
 #include "core/sentences.hpp"
 #include "core/slurm_job.hpp"
@@ -46,15 +47,30 @@ std::string deviceUuid(Client& client, const std::string& given) {
                   "\"genvctl devices\" lists the devices; one that is gone is named by its UUID.");
 }
 
-std::string jobEnvironment(const HistoryArguments& arguments) {
+// Returns the number of the job; nothing without --job.
+std::optional<core::SlurmJobId> wantedJob(const HistoryArguments& arguments) {
+    if (arguments.job.empty())
+        return std::nullopt;
     if (!arguments.environment.empty())
         throw Failure(ExitStatus::Usage, "--job and --environment cannot be combined");
     const auto job = core::parseSlurmJobId(arguments.job);
     if (!job)
-        throw Failure(ExitStatus::Usage,
-                      fmt::format("invalid job \"{}\": expected the number of a Slurm job",
-                                  shown(arguments.job)));
-    return core::environmentIdOf(*job);
+        throw Failure(
+            ExitStatus::Usage,
+            fmt::format("invalid job \"{}\": expected the number of a job", shown(arguments.job)));
+    return job;
+}
+
+std::optional<std::string> jobOf(const std::string& environment) {
+    if (const auto job = jobs::jobOf(environment))
+        return std::to_string(*job);
+    return client::slurmJobOf(environment);
+}
+
+// Jobs of genv and of Slurm have numbers of their own.
+bool isOfJob(const HistoryEvent& event, core::SlurmJobId job) {
+    return event.environment && (*event.environment == core::environmentIdOf(job) ||
+                                 jobs::jobOf(*event.environment) == job);
 }
 
 /// An event with the user who logged in and then acted as root, if known.
@@ -65,9 +81,8 @@ struct DetailedEvent : HistoryEvent {
 
 std::deque<DetailedEvent> wantedEvents(Context& context, const HistoryArguments& arguments) {
     HistoryQuery query = arguments.history.query(context, currentTime() - std::chrono::hours{24});
-    if (!arguments.job.empty())
-        query.setEnvironment(jobEnvironment(arguments));
-    else if (!arguments.environment.empty())
+    const auto job = wantedJob(arguments);
+    if (!arguments.environment.empty())
         query.setEnvironment(arguments.environment);
     if (!arguments.device.empty())
         query.setDeviceUuid(deviceUuid(context.client(), arguments.device));
@@ -77,6 +92,8 @@ std::deque<DetailedEvent> wantedEvents(Context& context, const HistoryArguments&
         events.clear();
         client.historyWithDetails(
             query, [&](const HistoryEvent& event, const HistoryDetails& details) {
+                if (job && !isOfJob(event, *job))
+                    return;
                 events.push_back({event, details.callerLogin, details.callerLoginUser});
                 if (arguments.lines > 0 && events.size() > arguments.lines)
                     events.pop_front();
@@ -199,7 +216,7 @@ Json eventJson(const DetailedEvent& event) {
     Json json = {{"time", toJson(event.time)},
                  {"event", event.kind},
                  {"environment", orNull(event.environment)},
-                 {"job", orNull(client::slurmJobOf(event.environment.value_or("")))},
+                 {"job", orNull(jobOf(event.environment.value_or("")))},
                  {"name", orNull(event.name)},
                  {"uid", orNull(event.uid)},
                  {"user", orNull(event.user)},
@@ -277,7 +294,8 @@ void addHistory(CLI::App& app, Context& context) {
     command
         ->add_option("--environment", arguments->environment, "Show only events of environment ID")
         ->type_name("ID");
-    command->add_option("--job", arguments->job, "Show only events of this Slurm job")
+    command
+        ->add_option("--job", arguments->job, "Show only events of this job, of genv or of Slurm")
         ->type_name("JOB");
     command
         ->add_option("--device", arguments->device,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/daemon/requests.hpp"
 
+#include "client/jobs/model/environment_id.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <fmt/format.h>
@@ -41,13 +42,6 @@ bool isQuota(std::string_view name) {
     return name == error::quotaExceeded || name == error::limitsExceeded;
 }
 
-// Another attempt has another id, so that nothing that is late concerns it.
-std::string idOf(TaskName task, const Wanted& wanted) {
-    std::string id = wanted.isArray ? fmt::format("job-{}.{}", task.job, task.number)
-                                    : fmt::format("job-{}", task.job);
-    return wanted.attempt > 1 ? fmt::format("{}-{}", id, wanted.attempt) : id;
-}
-
 } // namespace
 
 Requests::Requests(ServiceLink& service, sd_event* loop, uid_t uid, Listener listener)
@@ -58,7 +52,7 @@ Requests::Requests(ServiceLink& service, sd_event* loop, uid_t uid, Listener lis
       }) {}
 
 void Requests::open(TaskName task, Wanted wanted, std::unique_ptr<Runner> runner) {
-    std::string environment = idOf(task, wanted);
+    std::string environment = environmentIdOf({task, wanted.attempt}, wanted.isArray);
     requests_[task] = {.opened = ++lastOpened_,
                        .serial = 0,
                        .wanted = std::move(wanted),
@@ -158,10 +152,7 @@ void Requests::onFailure(TaskName task, Request& request, const Answer& answer) 
         return;
     }
     if (answer.error == error::alreadyExists) { // each user has a job 1
-        request.environment = fmt::format("{}@{}{}", idOf(task, request.wanted), uid_,
-                                          request.environment.find('@') == std::string::npos
-                                              ? std::string()
-                                              : fmt::format(".{}", request.serial));
+        request.environment = environmentIdOf(request.environment, uid_, request.serial);
         send(task, request);
         return;
     }
