@@ -20,7 +20,7 @@ constexpr std::size_t maxDelayed = 64;
 } // namespace
 
 Scheduler::Scheduler(Book& book, Store& store, const Places& places, const Buses& buses,
-                     sd_event* loop, uid_t uid, std::string runner, Changed changed)
+                     sd_event* loop, uid_t uid, const std::string& runner, Changed changed)
     : book_(book), submissions_(store), changed_(std::move(changed)), loop_(loop),
       runnerListener_{
           .ready = [this](const AttemptName& attempt) { requests_.onReady(attempt); },
@@ -40,7 +40,7 @@ Scheduler::Scheduler(Book& book, Store& store, const Places& places, const Buses
                    book_.refused(task, reason, wallClock());
                },
            .changed = [this] { turn_.schedule(); }}),
-      units_(buses.user, std::move(runner),
+      units_(buses.user, runner,
              {.appeared = [this] { onManager(true); },
               .disappeared = [this] { onManager(false); },
               .gone = [this](const AttemptName& attempt) { attempts_.onGone(attempt); }}),

@@ -35,7 +35,7 @@ class Scheduler {
     };
 
     Scheduler(Book& book, Store& store, const Places& places, const Buses& buses, sd_event* loop,
-              uid_t uid, std::string runner, Changed changed);
+              uid_t uid, const std::string& runner, Changed changed);
     Scheduler(const Scheduler&) = delete;
     Scheduler& operator=(const Scheduler&) = delete;
 
