@@ -151,9 +151,9 @@ class Connection:
         """Calls the bus itself."""
         return self._call(contract.BUS_DRIVER, contract.BUS_DRIVER_PATH, method, arguments, timeout, False)
 
-    def call_systemd(self, method: contract.Method, *arguments: Any) -> wire.Body:
-        """Calls systemd for the unit of the service."""
-        return self._call(contract.SYSTEMD, contract.UNIT_PATH, method, arguments, DEFAULT_TIMEOUT, False)
+    def call_systemd(self, path: str, method: contract.Method, *arguments: Any) -> wire.Body:
+        """Calls systemd for one of its objects."""
+        return self._call(contract.SYSTEMD, path, method, arguments, DEFAULT_TIMEOUT, False)
 
     def _call(
         self,

@@ -28,7 +28,10 @@ PROPERTIES = "org.freedesktop.DBus.Properties"
 
 #: systemd, which runs the service.
 SYSTEMD = "org.freedesktop.systemd1"
+SYSTEMD_PATH = "/org/freedesktop/systemd1"
 UNIT_PATH = "/org/freedesktop/systemd1/unit/genvd_2eservice"
+JOBS_UNIT_PATH = "/org/freedesktop/systemd1/unit/genv_2djobs_2eservice"
+SYSTEMD_MANAGER = "org.freedesktop.systemd1.Manager"
 UNIT = "org.freedesktop.systemd1.Unit"
 UNIT_SERVICE = "org.freedesktop.systemd1.Service"
 #: The error for a service that cannot be started.
@@ -69,6 +72,8 @@ REQUEUE_JOB = Method(JOBS, "Requeue", "uau", "u")
 LIST_JOBS = Method(JOBS, "List", "a{sv}", "aa{sv}")
 GET_JOB = Method(JOBS, "Get", "u", "a{sv}")
 LIST_JOB_TASKS = Method(JOBS, "ListTasks", "uau", "aa{sv}")
+
+START_UNIT = Method(SYSTEMD_MANAGER, "StartUnit", "ss", "o")
 
 GET = Method(PROPERTIES, "Get", "ss", "v")
 GET_ALL = Method(PROPERTIES, "GetAll", "s", "a{sv}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks before the first call of a connection whether the service can answer.
+"""Checks before the first call of a connection whether the service can answer: genvd, or genv-jobs on the user's bus.
 
 The bus starts a service that is not running, but it does not notice a failed start: the caller waits for 25 s and gets
 no reason. systemd knows the reason.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
 
 from genv import contract
@@ -24,15 +25,31 @@ _EXIT_CONFIGURATION = 78
 _BETWEEN_LOOKS = 0.1
 
 
-def _is_there(connection: Connection) -> bool:
-    (has_owner,) = connection.call_bus(contract.NAME_HAS_OWNER, contract.BUS_NAME)
+@dataclass(frozen=True)
+class Startable:
+    """A service that the bus starts."""
+
+    bus_name: str
+    unit: str
+    unit_path: str
+    #: A bus that still waits for the end of an earlier start, which has failed, would not start it again. An ordinary
+    #: user may ask only its own systemd.
+    is_own: bool = False
+
+
+GENVD = Startable(contract.BUS_NAME, "genvd.service", contract.UNIT_PATH)
+JOBS = Startable(contract.JOBS_BUS_NAME, "genv-jobs.service", contract.JOBS_UNIT_PATH, True)
+
+
+def _is_there(connection: Connection, service: Startable) -> bool:
+    (has_owner,) = connection.call_bus(contract.NAME_HAS_OWNER, service.bus_name)
     return bool(has_owner)
 
 
-def _property(connection: Connection, interface: str, name: str) -> Any:
+def _property(connection: Connection, service: Startable, interface: str, name: str) -> Any:
     """Returns a property of the service's unit, or None if systemd does not reply."""
     try:
-        ((_, value),) = connection.call_systemd(contract.GET, interface, name)
+        ((_, value),) = connection.call_systemd(service.unit_path, contract.GET, interface, name)
         return value
     except Error:
         return None
@@ -52,39 +69,50 @@ def reason_of(result: str, code: int, status: int, status_text: str, restarts: i
     return reason + (f", after {restarts} restart{'s' if restarts > 1 else ''}" if restarts else "")
 
 
-def _require_not_failed(connection: Connection, *, only_configuration: bool = False) -> None:
-    if _property(connection, contract.UNIT, "ActiveState") != "failed":
+def _require_not_failed(connection: Connection, service: Startable, *, only_configuration: bool = False) -> None:
+    if _property(connection, service, contract.UNIT, "ActiveState") != "failed":
         return
     result, code, status, status_text, restarts = (
-        _property(connection, contract.UNIT_SERVICE, name)
+        _property(connection, service, contract.UNIT_SERVICE, name)
         for name in ("Result", "ExecMainCode", "ExecMainStatus", "StatusText", "NRestarts")
     )
     if only_configuration and status != _EXIT_CONFIGURATION:
         return
     why = reason_of(result or "", code or 0, status or 0, status_text or "", restarts or 0)
-    raise ServiceUnavailable(f"genvd.service has failed: {why}", contract.SPAWN_FAILED)
+    raise ServiceUnavailable(f"{service.unit} has failed: {why}", contract.SPAWN_FAILED)
 
 
-def require_service(connection: Connection, timeout: float) -> None:
+def require_service(connection: Connection, timeout: float, service: Startable = GENVD) -> None:
     """Starts the service if it is not running, in at most `timeout` seconds.
 
     Raises ServiceUnavailable with systemd's reason if the start fails. An invalid configuration does not repair itself,
     and systemd limits the rate of starts, so a unit that failed for this reason is not started again. Without systemd,
     the next call starts the service.
     """
-    if _is_there(connection) or _property(connection, contract.UNIT, "LoadState") != "loaded":
+    if _is_there(connection, service) or _property(connection, service, contract.UNIT, "LoadState") != "loaded":
         return
-    _require_not_failed(connection, only_configuration=True)
+    _require_not_failed(connection, service, only_configuration=True)
+    if service.is_own:
+        connection.call_systemd(contract.SYSTEMD_PATH, contract.START_UNIT, service.unit, "replace")
     until = time.monotonic() + timeout
+    has_failed = False
     while True:
         failure: Optional[ServiceUnavailable] = None
         try:
-            connection.call_bus(contract.START_SERVICE_BY_NAME, contract.BUS_NAME, 0, timeout=_BETWEEN_LOOKS)
+            connection.call_bus(contract.START_SERVICE_BY_NAME, service.bus_name, 0, timeout=_BETWEEN_LOOKS)
             return
         except ServiceUnavailable as error:
             failure = error
-        _require_not_failed(connection)
-        if _is_there(connection):
+        try:
+            _require_not_failed(connection, service)
+            has_failed = False
+        except ServiceUnavailable:
+            # A crashed unit has failed for a moment, until systemd restarts it.
+            if has_failed or not service.is_own:
+                raise
+            has_failed = True
+            continue
+        if _is_there(connection, service):
             return
         if failure.name != NO_REPLY or time.monotonic() >= until:
             raise failure

@@ -13,14 +13,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
-from genv import contract
+from genv import contract, starting
 from genv.address import user_bus_sockets
-from genv.connection import Connection
-from genv.errors import Failed, InvalidArgs, NoSuchJob, ServiceUnavailable, Timeout
+from genv.connection import DEFAULT_TIMEOUT, Connection
+from genv.errors import NO_REPLY, Failed, InvalidArgs, NoSuchJob, ServiceUnavailable, Timeout
 from genv.waiting import RemainingTime, Span
 
 _ENDED = frozenset({"done", "failed", "lost", "canceled"})
 _MACHINE_ID = "/etc/machine-id"
+# How often a question is asked again. A genv-jobs that crashes more often is not started any more.
+_MAX_CRASHES = 5
 
 
 class Link(Connection):
@@ -36,8 +38,19 @@ class Link(Connection):
 
     def call_jobs(self, method: contract.Method, *arguments: Any) -> Any:
         """Calls genv-jobs, and starts it if it does not run. Returns the first value of the reply."""
+        starting.require_service(self, DEFAULT_TIMEOUT, starting.JOBS)
         reply = self._call(contract.JOBS_BUS_NAME, contract.JOBS_PATH, method, arguments, None, False)
         return reply[0]
+
+    def ask_jobs(self, method: contract.Method, *arguments: Any) -> Any:
+        """Makes a call that changes nothing, again if genv-jobs ended before it answered."""
+        for _ in range(_MAX_CRASHES):
+            try:
+                return self.call_jobs(method, *arguments)
+            except ServiceUnavailable as error:
+                if error.name != NO_REPLY:
+                    raise
+        return self.call_jobs(method, *arguments)
 
     def listen(self) -> None:
         """Subscribes to changes of jobs, and of genv-jobs itself."""
@@ -133,7 +146,7 @@ class Job:
     def describe(self) -> JobState:
         """Returns the job as it is now."""
         with self._link() as link:
-            return state_of(link.call_jobs(contract.GET_JOB, self.number))
+            return state_of(link.ask_jobs(contract.GET_JOB, self.number))
 
     @property
     def state(self) -> str:
@@ -143,7 +156,7 @@ class Job:
     def tasks(self, *numbers: int) -> List[JobTask]:
         """Returns these tasks as they are now, or all."""
         with self._link() as link:
-            return [_task(row) for row in link.call_jobs(contract.LIST_JOB_TASKS, self.number, list(numbers))]
+            return [_task(row) for row in link.ask_jobs(contract.LIST_JOB_TASKS, self.number, list(numbers))]
 
     def wait(self, timeout: Optional[Span] = None) -> int:
         """Waits until the job has ended. Returns 0 if every task is done, else the exit status of the worst one:
@@ -152,7 +165,7 @@ class Job:
         with self._link() as link:
             link.listen()
             while True:
-                state = state_of(link.call_jobs(contract.GET_JOB, self.number))
+                state = state_of(link.ask_jobs(contract.GET_JOB, self.number))
                 if state.has_ended:
                     return 0 if state.state == "done" else (state.status or 1)
                 left = remaining.left()
@@ -203,7 +216,7 @@ def jobs(*, everything: bool = False) -> List[JobState]:
     everything: also those that ended earlier.
     """
     with Link() as link:
-        return [state_of(row) for row in link.call_jobs(contract.LIST_JOBS, {"all": ("b", everything)})]
+        return [state_of(row) for row in link.ask_jobs(contract.LIST_JOBS, {"all": ("b", everything)})]
 
 
 _TASK_SIGNATURES = {
