@@ -110,10 +110,15 @@ void Attempts::compare(const std::vector<AttemptName>& open,
 }
 
 // The genv-job of an earlier genv-jobs tells nobody of its start mark. Without one, it must not
-// start any more.
+// start any more. If its files cannot be read, the end of its unit tells.
 void Attempts::judgeStart(const AttemptName& attempt) {
-    if (files_.isClaimed(attempt) || !files_.revoke(attempt)) {
-        onStarted(attempt);
+    try {
+        if (!files_.revoke(attempt)) {
+            onStarted(attempt);
+            return;
+        }
+    } catch (const Error& error) {
+        std::fprintf(stderr, "genv-jobs: attempt %s: %s\n", textOf(attempt).c_str(), error.what());
         return;
     }
     runners_.erase(attempt);
