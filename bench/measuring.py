@@ -7,6 +7,9 @@ import os
 import statistics
 import time
 
+# The command of a task that takes turns with others: it writes when it starts and ends, and lasts so
+# long that the next one waits.
+STAMPED = 'date +%s%N >>"$0"; sleep 0.05; date +%s%N >>"$0"'
 NOWHERE = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
 
 
@@ -50,6 +53,12 @@ def print_processor_time(part, name, under, series, reference, reference_series)
     median = statistics.median(series.processor)
     print_figure(part, f"{name}, processor", under, "ms", median * 1000, reference,
                  median / statistics.median(reference_series.processor))
+
+
+def gaps(stamps):
+    """Returns the times between the end of a STAMPED task and the start of the next, in seconds."""
+    times = sorted(int(line) for line in stamps.read_text(encoding="ascii").split())
+    return [(start - end) / 1e9 for end, start in zip(times[1::2], times[2::2])]
 
 
 def run_timed(series, arguments, environment=None):
