@@ -25,9 +25,9 @@ TEST(JobEnvironmentId, TellsTheJob) {
     for (const char* id :
          {"job-17", "job-17.3", "job-17-2", "job-17.3-2", "job-17@1001", "job-17.3-2@1001.6"})
         EXPECT_EQ(jobOf(id), 17U) << id;
-    for (const char* id :
-         {"", "17", "job-", "job-x", "job-17x", "job-17.", "job-17.x", "job-17-", "job-17@",
-          "job-17@1001.", "job-17.3.4", "slurm-17", "job-99999999999", "xjob-17"})
+    for (const char* id : {"", "17", "job-", "job-x", "job-017", "job-17.03", "job-17x", "job-17.",
+                           "job-17.x", "job-17-", "job-17@", "job-17@1001.", "job-17.3.4",
+                           "slurm-17", "job-99999999999", "xjob-17"})
         EXPECT_EQ(jobOf(id), std::nullopt) << id;
 }
 

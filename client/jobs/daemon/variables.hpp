@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The variables of a task's command: those of the submission, without what they say about another
-// environment, and those of the environment that the task has.
+// Composes the variables of a task's command from those of the submission and of the task's
+// environment. What the submission says about another environment is left out.
 #pragma once
 
 #include "client/genvctl/shell/variables.hpp"

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/files/attempt.hpp"
+#include "client/jobs/model/take_number.hpp"
 
 #include <fmt/format.h>
-
-#include <charconv>
 
 namespace genv::jobs {
 
 namespace {
-
-// Takes digits from the start of the text, in the only form in which textOf() writes a number.
-std::optional<std::uint32_t> takeNumber(std::string_view& text) {
-    std::uint32_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const auto length = static_cast<std::size_t>(end - text.data());
-    if (error != std::errc() || (length > 1 && text.front() == '0'))
-        return std::nullopt;
-    text.remove_prefix(length);
-    return number;
-}
 
 bool takeDot(std::string_view& text) {
     const bool is = text.starts_with('.');

@@ -21,7 +21,7 @@ enum class Word : std::uint8_t {
     Ready,   ///< of genv-job, with its process
     Start,   ///< of genv-jobs
     Started, ///< of genv-job
-    End      ///< the other end was closed, or sent what it should not
+    End      ///< the other end is closed, or has sent another word
 };
 
 /// What the other end has sent.
@@ -41,7 +41,7 @@ class Channel {
     [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
     /// Sends a word, with this process if it is Word::Ready. Returns false if nobody reads it.
     [[nodiscard]] bool send(Word word) const;
-    /// Receives what was sent, or waits for it if this end blocks.
+    /// Receives a word. A blocking end waits for one.
     [[nodiscard]] Message receive() const;
 
   private:

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/model/environment_id.hpp"
 
-#include <fmt/format.h>
+#include "client/jobs/model/take_number.hpp"
 
-#include <charconv>
+#include <fmt/format.h>
 
 namespace genv::jobs {
 
 namespace {
-
-std::optional<std::uint32_t> takeNumber(std::string_view& text) {
-    std::uint32_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc())
-        return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    return number;
-}
 
 // Takes a separator and the number after it, if they are there.
 bool takePart(std::string_view& text, char separator) {

@@ -122,7 +122,7 @@ int run(const AttemptName& attempt) {
     const AttemptFiles files(places().attempts);
     const Channel channel = takeChannel();
     if (!channel.isSocket())
-        throw std::runtime_error("standard input is no socket of genv-jobs");
+        throw std::runtime_error("standard input is not a socket: genv-jobs starts this program");
     if (!channel.send(Word::Ready) || channel.receive().word != Word::Start)
         return EXIT_SUCCESS; // it is not needed any more
     auto order = files.read(attempt);

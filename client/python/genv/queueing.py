@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 
 from genv import contract, service
 from genv.connection import Connection
-from genv.errors import Failed
+from genv.service import local_time, values_of
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,11 @@ _SIGNATURES = {"ticket": "t", "environment": "s", "uid": "u", "count": "u", "sin
 _HOLD_SIGNATURES = {"limit": "s", "used": "t", "allowed": "t"}
 
 
-def _values(row: Dict[str, Any], signatures: Dict[str, str]) -> List[Any]:
-    for name, signature in signatures.items():
-        if name not in row or row[name][0] != signature:
-            raise Failed(f"invalid reply of the service: no {name}")
-    return [row[name][1] for name in signatures]
-
-
-def _time(microseconds: int) -> datetime:
-    return datetime.fromtimestamp(microseconds / 1e6)
-
-
 def _wait(row: Dict[str, Any]) -> Wait:
-    ticket, eid, uid, gpus, since, waits_for = _values(row, _SIGNATURES)
-    hold = QuotaHold(*_values(row, _HOLD_SIGNATURES)) if "limit" in row else None
-    start = _time(*_values(row, {"expected-start": "t"})) if "expected-start" in row else None
-    return Wait(ticket, eid, uid, gpus, _time(since), waits_for, hold, start)
+    ticket, eid, uid, gpus, since, waits_for = values_of(row, _SIGNATURES)
+    hold = QuotaHold(*values_of(row, _HOLD_SIGNATURES)) if "limit" in row else None
+    start = local_time(*values_of(row, {"expected-start": "t"})) if "expected-start" in row else None
+    return Wait(ticket, eid, uid, gpus, local_time(since), waits_for, hold, start)
 
 
 def cancel_wait(ticket: int) -> None:

@@ -7,6 +7,7 @@ import os
 import random
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from genv import contract, memory
@@ -86,6 +87,19 @@ def variant(signature: str, value: Any, what: str) -> Variant:
     if signature == "s" and not _is_sendable(value):
         raise InvalidArgs(f"invalid {what} {value!r}: expected text in UTF-8 without zero bytes")
     return signature, value
+
+
+def values_of(row: Dict[str, Variant], signatures: Dict[str, str]) -> List[Any]:
+    """Returns the values of a dictionary with these names and signatures. Raises Failed if one is missing."""
+    for name, signature in signatures.items():
+        if name not in row or row[name][0] != signature:
+            raise Failed(f"invalid reply of the service: no {name}")
+    return [row[name][1] for name in signatures]
+
+
+def local_time(microseconds: int) -> datetime:
+    """Converts a time on the bus, in microseconds since the epoch."""
+    return datetime.fromtimestamp(microseconds / 1e6)
 
 
 # The bus disconnects a client that sends any other text.

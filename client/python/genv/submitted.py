@@ -16,7 +16,8 @@ from typing import Any, Dict, List, Optional, Tuple
 from genv import contract, starting
 from genv.address import user_bus_sockets
 from genv.connection import DEFAULT_TIMEOUT, Connection
-from genv.errors import NO_REPLY, Failed, InvalidArgs, NoSuchJob, ServiceUnavailable, Timeout
+from genv.errors import NO_REPLY, InvalidArgs, NoSuchJob, ServiceUnavailable, Timeout
+from genv.service import local_time, values_of
 from genv.waiting import RemainingTime, Span
 
 _ENDED = frozenset({"done", "failed", "lost", "canceled"})
@@ -72,10 +73,10 @@ def _machine_id() -> str:
 
 @dataclass(frozen=True)
 class JobTask:
-    """A task of a job. A job that is no array has one, with the number 0."""
+    """A task of a job. A job that is not an array has one task, with the number 0."""
 
     number: int
-    #: The value of the task in its array, "" if the job is none.
+    #: The value of the task in its array; "" if the job is not an array.
     value: str
     #: "waiting", "held", "running", "done", "failed", "lost" or "canceled".
     state: str
@@ -174,7 +175,7 @@ class Job:
                 link.next_signal(left)
 
     def log(self, task: Optional[int] = None) -> str:
-        """Returns the output so far, of a task if the job is an array; "" if there is none yet."""
+        """Returns what the job has written so far. For an array, give the number of a task."""
         found = self.tasks(*([] if task is None else [task]))
         if len(found) != 1:
             raise InvalidArgs(f"job {self.number} has {len(found)} tasks: expected the number of one")
@@ -230,15 +231,8 @@ _STATE_SIGNATURES = {
 }  # fmt: skip
 
 
-def _values(row: Dict[str, Any], signatures: Dict[str, str]) -> List[Any]:
-    for name, signature in signatures.items():
-        if name not in row or row[name][0] != signature:
-            raise Failed(f"invalid reply of genv-jobs: no {name}")
-    return [row[name][1] for name in signatures]
-
-
 def _time(microseconds: int) -> Optional[datetime]:
-    return datetime.fromtimestamp(microseconds / 1e6) if microseconds else None
+    return local_time(microseconds) if microseconds else None
 
 
 def _status(number: int) -> Optional[int]:
@@ -246,7 +240,7 @@ def _status(number: int) -> Optional[int]:
 
 
 def _task(row: Dict[str, Any]) -> JobTask:
-    (number, value, state, reason, attempts, eid, devices, started, ended, status, gpu_seconds, peak, log) = _values(
+    (number, value, state, reason, attempts, eid, devices, started, ended, status, gpu_seconds, peak, log) = values_of(
         row, _TASK_SIGNATURES
     )
     return JobTask(
@@ -256,9 +250,9 @@ def _task(row: Dict[str, Any]) -> JobTask:
 
 
 def state_of(row: Dict[str, Any]) -> JobState:
-    """Returns a row of genv-jobs as a state. Raises Failed if it is none."""
+    """Converts a row of genv-jobs. Raises Failed if the row is invalid."""
     (number, name, state, reason, expected, command, gpus, is_array, tasks, waiting, running, done, failed, canceled,
-     submitted, started, ended, status) = _values(row, _STATE_SIGNATURES)  # fmt: skip
+     submitted, started, ended, status) = values_of(row, _STATE_SIGNATURES)  # fmt: skip
     return JobState(
         Job(number), name or None, state, reason, _time(expected), command, gpus, is_array, tasks, waiting, running, done,
         failed, canceled, _time(submitted), _time(started), _time(ended), _status(status),

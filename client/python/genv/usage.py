@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional
 from genv import contract
 from genv.connection import Connection
 from genv.errors import Failed
+from genv.service import local_time
 
 # The values that mean "unknown" on the bus.
 _UNKNOWN = {"i": (1 << 31) - 1, "u": (1 << 32) - 1, "t": (1 << 64) - 1}
@@ -75,10 +76,6 @@ def _known(signature: str, value: int) -> Optional[int]:
     return None if value == _UNKNOWN[signature] else value
 
 
-def _time(microseconds: int) -> datetime:
-    return datetime.fromtimestamp(microseconds / 1e6)
-
-
 def readings(since: Optional[datetime] = None) -> List[Reading]:
     """Returns the readings of the last hour, oldest first, or only those later than `since`.
 
@@ -94,7 +91,7 @@ def readings(since: Optional[datetime] = None) -> List[Reading]:
             rows += page
             after = page[-1][1]
     return [
-        Reading(device, _time(when), _known("t", used), _known("u", utilization), _known("i", temperature), _known("u", power))
+        Reading(device, local_time(when), _known("t", used), _known("u", utilization), _known("i", temperature), _known("u", power))
         for device, when, used, utilization, temperature, power in rows
     ]
 
@@ -119,5 +116,5 @@ def _description(process: Dict[str, Any]) -> ProcessDescription:
         values["environment"] or None,
         values["name"],
         [ProcessUse(device, _known("t", used), _known("u", percent)) for device, used, percent in values["devices"]],
-        None if started is None else _time(started),
+        None if started is None else local_time(started),
     )
