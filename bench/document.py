@@ -1,33 +1,30 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Writes the figures in data/doc/performance.md between two marks, so that none of them is typed by hand.
 
-The page has the targets, plots of costs by size, and the other times and memory that a reader compares. build/bench/figures.json has all figures.
+The page has the targets, plots, and the times of programs. build/bench/figures.json has all figures.
 """
 
 import itertools
 import re
 
-from figures import conditions, times, value
+from figures import conditions, spread, times, value
 from plots import TIMES, lines
 
 BEGIN = "<!-- What follows is written by `./dev bench --document`. -->"
 END = "<!-- The end of what is written by `./dev bench --document`. -->"
 
+# The parts with a section of their own.
 PARTS = {
     "bus": "Over the bus",
     "processes": "Programs and shells",
     "core": "The core by itself",
-    "top": "genv-top",
-    "nvml": "The NVML filter",
-    "slurm": "Slurm's hooks",
-    "gpu": "A real GPU",
-    "isolation": "The kernel's gate",
-    "cluster": "A large Slurm cluster",
-    "remote": "Many hosts",
+    "peers": "Beside other programs",
 }
+# Of these, a plot or the targets show enough.
+WITHOUT_TABLE = ("bus", "core", "peers")
 
 # Figures for developers only.
-DETAILS = re.compile(r"^processor time|, processor$|^growth of |^time per row|^longest Ping|^memory after all lists|^busctl ")
+DETAILS = re.compile(r"^yardstick |^processor time|, processor$|^growth of |^time per row|^longest Ping|^memory after all lists|^busctl |: prompt, |, typed$|^genvctl version$")
 
 
 def rows(cells):
@@ -52,10 +49,14 @@ def worst(targets, figures):
     return max(concerned, key=lambda figure: figure.median, default=None)
 
 
+def with_spread(figure):
+    return f"{value(figure)} {spread(figure)}".rstrip()
+
+
 def promises(figures, targets):
     """Returns the targets with the figure that comes closest to missing each. Targets with the same bound and conditions
     share a row."""
-    cells = []
+    cells, measured_parts = [], {figure.part for figure in figures}
     for (part, under, _), group in itertools.groupby(targets, key=lambda target: (target.part, target.under, target.holds)):
         same = list(group)
         missing = [target for target in same if worst([target], figures) is None]
@@ -64,20 +65,20 @@ def promises(figures, targets):
         if measured:
             figure = worst(measured, figures)
             relation = f"{times(figure.ratio)} × {figure.reference}" if figure.ratio is not None else ""
-            missed = any(target.concerns(each) and not target.met_by(each) for target in measured for each in figures)
+            missed = any(target.concerns(each) and not target.met_by(each, figures) for target in measured for each in figures)
             names, special = "; ".join(target.name for target in measured), usual(under)
-            cells.append([f"{part}: {names}" + (f" with {conditions(special)}" if special else ""), value(figure), relation,
-                          short + (" **missed**" if missed else "")])
-        cells += [[target.title, "not measured", "", short] for target in missing]
+            cells.append([f"{part}: {names}" + (f" with {conditions(special)}" if special else ""), with_spread(figure),
+                          relation, short + (" **missed**" if missed else "")])
+        cells += [[target.title, "not measured", "", short] for target in missing if part in measured_parts]
     return markdown(["figure", "median", "measured", "target"], cells)
 
 
 def shown(figures):
-    """Returns the figures of a part for the page: times and memory of one call at a time. A reference of others is in
+    """Returns the figures of a part for the page: times and memory, of one call at a time. A reference of others is in
     their ratios."""
     references = {figure.reference for figure in figures}
     return [figure for figure in figures
-            if figure.unit in (*TIMES, "MiB") and dict(figure.under).get("in_flight", 1) == 1
+            if figure.unit in (*TIMES, "h", "MiB", "GiB") and dict(figure.under).get("in_flight", 1) == 1
             and not DETAILS.search(figure.name) and figure.name not in references]
 
 
@@ -95,12 +96,16 @@ def section(figures, part, targets):
     header, cells = ["figure", "with", "median", "relative to"], []
     for figure in rest:
         special = usual(tuple(pair for pair in figure.under if pair not in common))
-        cells.append([figure.name, conditions(special) if special else "", value(figure),
+        cells.append([figure.name, conditions(special) if special else "", with_spread(figure),
                       f"{times(figure.ratio)} × {figure.reference}" if figure.ratio is not None else ""])
     used = [column for column, name in enumerate(header) if any(line[column] for line in cells)]
     flat = markdown([header[column] for column in used], [[line[column] for column in used] for line in cells])
     common = usual(tuple(sorted(common)))
     return ["", f"With {conditions(common)}:", "", *flat] if common else ["", *flat]
+
+
+def caption(title, part, name):
+    return title.lower() + (": cost against size" if name != f"performance-{part}.svg" else "")
 
 
 def generated(whole, figures, targets, plots):
@@ -114,9 +119,9 @@ def generated(whole, figures, targets, plots):
     text += ["", "## Targets", "", *promises(figures, targets)]
     for part, title in PARTS.items():
         if any(figure.part == part for figure in figures):
-            text += ["", f"## {title}", *section(figures, part, targets)]
-            text += [line for name in plots if name.startswith(f"performance-{part}-")
-                     for line in ("", f"![{title.lower()}: cost against size]({name})")]
+            text += ["", f"## {title}", *([] if part in WITHOUT_TABLE else section(figures, part, targets))]
+            text += [line for name in plots if name.startswith((f"performance-{part}-", f"performance-{part}."))
+                     for line in ("", f"![{caption(title, part, name)}]({name})")]
     return "\n".join(text) + "\n"
 
 

@@ -6,8 +6,10 @@ import fnmatch
 import json
 import re
 
-UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "bytes": 1.0, "MiB": 1048576.0, "per minute": 1.0, "1": 1.0}
+UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "h": 3600.0, "bytes": 1.0, "MiB": 1048576.0, "GiB": 1073741824.0,
+         "per minute": 1.0, "1": 1.0}
 WIDTH = 80
+NAME_WIDTH = 28
 
 
 class Invalid(Exception):
@@ -28,6 +30,12 @@ class Figure:
     @property
     def key(self):
         return self.part, self.name, self.under
+
+    @property
+    def spread(self):
+        """Returns by how much a measurement of ten was longer than the median, such as 0.12, or None if it is unknown."""
+        p90 = dict(self.others).get("p90")
+        return p90 / self.median - 1 if p90 is not None and self.median > 0 else None
 
     def object(self):
         """Returns the figure as in figures.json, which has the same form as the output of the parts."""
@@ -81,7 +89,8 @@ def conditions(under):
 
 # Targets
 
-MOST = re.compile(r"^(?P<ratio>ratio )?<= (?P<number>[\d.]+)(?: (?P<unit>.+))?$")
+MOST = re.compile(r"^(?P<ratio>ratio )?<= (?P<number>[\d.]+)(?: (?P<unit>.+?))?(?: by (?P<yardstick>\w+))?$")
+YARDSTICK = re.compile(r"^yardstick (?P<name>\w+) = (?P<number>[\d.]+) ms$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +101,7 @@ class Target:
     holds: str  # the condition as written
     slack: float  # for noise: the fraction by which the bound may be exceeded
     limit: str  # the reason why the figure cannot improve
+    yardstick: Figure | None = None  # on the machine of the bound, which a slower yardstick raises
 
     @property
     def title(self):
@@ -104,15 +114,24 @@ class Target:
     def misses(self, figures):
         """Returns a sentence for each figure that misses the target. A missing figure also misses the target."""
         concerned = [figure for figure in figures if self.concerns(figure)]
-        if not concerned:
-            return [f"{self.title}: not measured"]
-        return [f"{self.title}: {shown(figure, self)}, expected {self.holds}"
-                for figure in concerned if not self.met_by(figure)]
+        if not concerned or self.scale(figures) is None:
+            return [f"{self.title}: " + (f"{self.yardstick.name} " if concerned else "") + "not measured"]
+        here = f", here times {self.scale(figures):.2f}" if self.yardstick else ""
+        return [f"{self.title}: {shown(figure, self)}, expected {self.holds}{here}"
+                for figure in concerned if not self.met_by(figure, figures)]
 
-    def met_by(self, figure):
-        """Returns whether one figure is within the bound plus slack."""
+    def scale(self, figures):
+        """Returns how much slower the yardstick was before this part than on the machine of the bound, or None if it was
+        not measured."""
+        if self.yardstick is None:
+            return 1.0
+        return next((figure.median / self.yardstick.median for figure in figures
+                     if (figure.part, figure.name) == (self.part, self.yardstick.name)), None)
+
+    def met_by(self, figure, figures):
+        """Returns whether one of these figures is within the bound plus slack."""
         most = MOST.match(self.holds)
-        bound = float(most["number"]) * (1 + self.slack)
+        bound = float(most["number"]) * (1 + self.slack) * (self.scale(figures) or 0)
         if most["ratio"]:
             return figure.ratio is not None and figure.ratio <= bound
         return figure.median * UNITS[figure.unit] <= bound * UNITS[most["unit"] or figure.unit]
@@ -131,24 +150,28 @@ def shown(figure, target):
     return f"{what} with {conditions(figure.under)}"
 
 
-def read_target(line):
+def read_target(line, yardsticks=None):
     cells = [cell.strip() for cell in line.split("|")]
     if len(cells) != 5 or ": " not in cells[0]:
         raise Invalid(f"invalid target: {line}")
     part, _, name = cells[0].partition(": ")
     most, slack = MOST.match(cells[2]), re.match(r"^(\d+) %$", cells[3])
-    if not slack or not most or (most["unit"] or "1") not in UNITS:
+    yardstick = (yardsticks or {}).get(most["yardstick"]) if most else None
+    if not slack or not most or (most["unit"] or "1") not in UNITS or bool(most["yardstick"]) != bool(yardstick):
         raise Invalid(f"invalid target: {line}")
     try:
         under = tuple(sorted((what, float(number)) for what, number in (pair.split("=") for pair in cells[1].split())))
     except ValueError as error:
         raise Invalid(f"invalid target: {line}") from error
-    return Target(part, name, under, cells[2], int(slack[1]) / 100, cells[4])
+    return Target(part, name, under, cells[2], int(slack[1]) / 100, cells[4], yardstick)
 
 
 def read_targets(text):
     """Parses the table bench/targets."""
-    return [read_target(line) for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    yardsticks = {found["name"]: Figure("", f"yardstick {found['name']}", (), "ms", float(found["number"]))
+                  for found in map(YARDSTICK.match, lines) if found}
+    return [read_target(line, yardsticks) for line in lines if not YARDSTICK.match(line)]
 
 
 def target_of(figure, targets):
@@ -183,13 +206,17 @@ def times(ratio):
     return f"{ratio:.2f}" if ratio < 100 else f"{ratio:.0f}"
 
 
+def spread(figure):
+    return "" if figure.spread is None else f"+{100 * figure.spread:.0f} %"
+
+
 def cut(text, width):
     return text if len(text) <= width else text[:width - 1] + "…"
 
 
 def table(figures, targets):
-    """Returns a table for a terminal, by part and size. No line is longer than WIDTH."""
-    lines = [row("", "median", "reference", "ratio", "target")]
+    """Returns a table for a terminal, by part and size. No line is longer than WIDTH, and a long name has its own."""
+    lines = [row("", "median", "spread", "reference", "ratio", "target")]
     groups = {}
     for figure in figures:
         groups.setdefault((figure.part, figure.under), []).append(figure)
@@ -197,11 +224,16 @@ def table(figures, targets):
         lines += ["", cut(part + (f": {conditions(under)}" if under else ""), WIDTH)]
         for figure in group:
             target = target_of(figure, targets)
-            must = "" if target is None else target.short + ("" if target.met_by(figure) else " NO")
-            lines.append(row(figure.name, value(figure), figure.reference or "",
+            must = "" if target is None else target.short + ("" if target.met_by(figure, figures) else " NO")
+            name = figure.name
+            if len(name) > NAME_WIDTH:
+                lines.append(cut(name, WIDTH))
+                name = ""
+            lines.append(row(name, value(figure), spread(figure), figure.reference or "",
                              "" if figure.ratio is None else times(figure.ratio), must))
     return "\n".join(lines) + "\n"
 
 
-def row(name, shown_value, reference, ratio, must):
-    return f"{cut(name, 32):32} {cut(shown_value, 11):>11} {cut(reference, 16):16} {ratio:>6} {cut(must, 11)}".rstrip()
+def row(name, shown_value, shown_spread, reference, ratio, must):
+    return (f"{name:{NAME_WIDTH}} {cut(shown_value, 10):>10} {cut(shown_spread, 6):>6} {cut(reference, 14):14} {ratio:>6} "
+            f"{cut(must, 11)}").rstrip()

@@ -5,7 +5,7 @@
 // figure per line for bench/run.
 #include "bench/bus/series.hpp"
 #include "bench/core/machine.hpp"
-#include "core/isolation.hpp"
+#include "core/isolation/isolation.hpp"
 #include "service/isolation/kernel_gates.hpp"
 #include "service/isolation/loader.hpp"
 #include "tests/service/isolation/gate_machine.hpp"

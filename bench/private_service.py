@@ -58,7 +58,7 @@ class Service:
         """Describes the GPUs for the driver library of the tests, with a few processes each."""
         listing = subprocess.run([self.genvctl, "devices", "--json"], check=True, capture_output=True, text=True)
         devices = [{"uuid": device["uuid"], "name": device["model"], "pci": f"00000000:0{device['index'] + 1}:00.0",
-                    "memory": {"total": device["total_memory"], "used": 8, "reserved": 0},
+                    "memory": {"total": device["total_memory_bytes"], "used": 8, "reserved": 0},
                     "processes": [{"pid": pid, "memory": 1} for pid in range(8)]}
                    for device in json.loads(listing.stdout)]
         with open(path, "w", encoding="utf-8") as file:

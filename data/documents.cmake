@@ -3,7 +3,7 @@
 # that folder, and data/doc/README.md becomes index.md. If a part is left out, its pages are left out as well, and links
 # to them become text.
 set(missing "LICENSE")
-foreach(part SHIMS=nvidia-smi,nvml,containers MONITOR=monitoring NOTIFY=notifications COCKPIT=cockpit PYTHON=python)
+foreach(part SHIMS=nvidia-smi,nvml,containers MONITOR=monitoring NOTIFY=notifications,messages COCKPIT=cockpit PYTHON=python)
   string(REGEX MATCH "^(.*)=(.*)$" matched ${part})
   if(NOT GENV_WITH_${CMAKE_MATCH_1})
     string(REPLACE "," "|" pages ${CMAKE_MATCH_2})

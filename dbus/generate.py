@@ -178,7 +178,8 @@ MANAGER_END = r""".SH ERRORS
 Methods return the standard errors of D\-Bus and these errors:
 .BR dev.genv.Error.NoSuchEnvironment ", " NoSuchDevice ", " NoSuchProcess ,
 .BR DeviceUnavailable ", " NotEnoughDevices ", " AlreadyExists ,
-.BR QuotaExceeded ", " NotAttached ", " NoSuchWait " and " Busy .
+.BR QuotaExceeded ", " NotAttached ", " NoSuchWait ", " Busy ,
+.BR CannotPark ", " NotParked " and " NoHostMemory .
 .SH "SEE ALSO"
 .BR genvctl (1),
 .BR genvd (8),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The table of permissions: every method of the bus interface, its requirement, and the polkit
-// actions. dbus/method_coverage.cpp checks at build time that each method of the XML has exactly
-// one row. data/polkit declares the actions, and a test compares them with this table.
+// actions. dbus/calls/method_coverage.cpp checks at build time that each method of the XML has
+// exactly one row. data/polkit declares the actions, and a test compares them with this table.
 #pragma once
 
 #include <array>
@@ -125,6 +125,8 @@ inline constexpr std::array methodTable{
               "remove a kernel from"},
     MethodRow{"dev.genv.Environment", "Deactivate", Requirement::ManageEnvironment, "end"},
     MethodRow{"dev.genv.Environment", "Lock", Requirement::ManageEnvironment, "lock the GPUs of"},
+    MethodRow{"dev.genv.Environment", "Park", Requirement::ManageEnvironment, "park"},
+    MethodRow{"dev.genv.Environment", "Resume", Requirement::ManageEnvironment, "resume"},
     MethodRow{"dev.genv.Device", "Detach", Requirement::ManageDevice, "detach"},
 };
 

@@ -3,7 +3,7 @@
 // target, and return one question or none.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/base/process.hpp"
 #include "policy/actions.hpp"
 
 #include <cstdint>

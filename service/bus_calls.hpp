@@ -2,11 +2,11 @@
 // The connections to the bus, and the calls that are still waiting for a reply.
 #pragma once
 
-#include "core/caps.hpp"
-#include "dbus/call_places.hpp"
-#include "dbus/callers.hpp"
-#include "dbus/gate.hpp"
-#include "dbus/waiting_calls.hpp"
+#include "core/settings/caps.hpp"
+#include "dbus/calls/call_places.hpp"
+#include "dbus/calls/callers.hpp"
+#include "dbus/calls/gate.hpp"
+#include "dbus/calls/waiting_calls.hpp"
 #include "policy/polkit_authorizer.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>

@@ -17,7 +17,7 @@ constexpr const char* disconnections =
 
 } // namespace
 
-BusObjects::BusObjects(BusCalls& calls, journal::RefusalLog& refusals, dbus::Context context,
+BusObjects::BusObjects(BusCalls& calls, journal::RefusalLog& refusals, dbus::BusContext context,
                        std::function<void()> disconnected)
     : calls_(calls), refusals_(refusals), context_(std::move(context)),
       manager_(*calls.connection, context_, GENV_VERSION),

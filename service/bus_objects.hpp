@@ -2,11 +2,11 @@
 // The service's objects on the bus, its signals, and the reception of its messages.
 #pragma once
 
-#include "dbus/context.hpp"
-#include "dbus/intake.hpp"
-#include "dbus/manager_object.hpp"
-#include "dbus/notices.hpp"
-#include "dbus/publisher.hpp"
+#include "dbus/calls/bus_context.hpp"
+#include "dbus/calls/intake.hpp"
+#include "dbus/manager/manager_object.hpp"
+#include "dbus/publishing/notices.hpp"
+#include "dbus/publishing/publisher.hpp"
 #include "service/bus_calls.hpp"
 #include "service/journal/refusal_log.hpp"
 #include "service/loop/bus_source.hpp"
@@ -21,7 +21,7 @@ class BusObjects {
     /// Creates an object for each item in the ledger. Starts to read messages in the next iteration
     /// of the event loop. Calls `disconnected` from the loop when the connection to the bus is
     /// lost. All arguments must outlive this object.
-    BusObjects(BusCalls& calls, journal::RefusalLog& refusals, dbus::Context context,
+    BusObjects(BusCalls& calls, journal::RefusalLog& refusals, dbus::BusContext context,
                std::function<void()> disconnected);
     BusObjects(const BusObjects&) = delete;
     BusObjects& operator=(const BusObjects&) = delete;
@@ -35,7 +35,7 @@ class BusObjects {
 
     BusCalls& calls_;
     journal::RefusalLog& refusals_;
-    const dbus::Context context_;
+    const dbus::BusContext context_;
     dbus::ManagerObject manager_;
     dbus::Publisher publisher_;
     dbus::Notices notices_;

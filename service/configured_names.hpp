@@ -4,10 +4,10 @@
 // and again later, because names and their answers change. Reports sections without effect.
 #pragma once
 
-#include "core/limits.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/users.hpp"
+#include "core/settings/limits.hpp"
 
 #include <chrono>
 #include <functional>

@@ -208,7 +208,7 @@ void DynamicUsers::check() {
 }
 
 void DynamicUsers::observed(const core::Observation& observation) {
-    for (const core::ComputeProcess& process : observation.processes)
+    for (const core::ObservedProcess& process : observation.processes)
         bus_->seen(process.user(), core::DynamicUids::Sign::GpuUse);
 }
 

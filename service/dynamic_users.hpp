@@ -7,10 +7,10 @@
 // delay it.
 #pragma once
 
-#include "core/dynamic_uids.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/observer.hpp"
+#include "core/settings/dynamic_uids.hpp"
 
 #include <functional>
 #include <memory>

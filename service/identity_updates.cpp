@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/identity_updates.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 #include <utility>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/ports/log.hpp"
-#include "core/settings.hpp"
+#include "core/settings/settings.hpp"
 #include "service/isolation/identities.hpp"
 #include "service/isolation/kernel_gates.hpp"
 #include "service/loop/worker.hpp"

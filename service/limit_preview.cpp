@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/limit_preview.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/base/user_database.hpp"
 #include "core/rules/outside_preview.hpp"
 #include "core/rules/over_limits.hpp"
-#include "core/text.hpp"
-#include "core/user_database.hpp"
 #include "service/isolation/identities.hpp"
 #include "service/name_lookups.hpp"
 #include "service/processes/proc_files.hpp"

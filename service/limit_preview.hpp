@@ -3,7 +3,7 @@
 // outside every environment, and what happens to them when the file is in force.
 #pragma once
 
-#include "core/settings.hpp"
+#include "core/settings/settings.hpp"
 
 #include <string>
 #include <vector>

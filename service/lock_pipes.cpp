@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/lock_pipes.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "service/loop/glib_loop.hpp"
 
 #include <fcntl.h>

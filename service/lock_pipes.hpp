@@ -5,7 +5,7 @@
 // meanwhile.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 #include "core/ports/lock_descriptors.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/scheduler.hpp"

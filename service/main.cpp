@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genvd: reads its directories from the environment variables that systemd sets, and runs the
 // service until it is asked to stop.
-#include "core/command_line/help_formatter.hpp"
-#include "core/command_line/parsing.hpp"
-#include "core/error.hpp"
+#include "core/base/command_line/help_formatter.hpp"
+#include "core/base/command_line/parsing.hpp"
+#include "core/base/error.hpp"
 #include "service/gpu/nvml_gpus.hpp"
 #include "service/gpu/simulated_gpus.hpp"
 #include "service/journal/logger.hpp"
@@ -106,12 +106,14 @@ void endInAnyCase(int status) {
 struct Sockets {
     std::string nvml;
     std::string slurm;
+    std::string park;
 };
 
 int serve(const Sockets& sockets, service::Logger& log) {
     service::Directories directories{directory("RUNTIME_DIRECTORY", "/run/genv"),
                                      directory("CONFIGURATION_DIRECTORY", "/etc/genv"),
-                                     sockets.slurm, directory("STATE_DIRECTORY", "/var/lib/genv")};
+                                     sockets.slurm, sockets.park,
+                                     directory("STATE_DIRECTORY", "/var/lib/genv")};
     service::GlibLoop loop;
     const core::Settings settings = service::readSettings(directories.configuration);
     service::Service service(loop, log, directories, settings,
@@ -189,6 +191,8 @@ int main(int argc, char** argv) {
                    "Ask for GPUs at this socket instead of a child process")
         ->type_name("PATH");
     app.add_option("--slurm-socket", sockets.slurm, "Ask Slurm at this socket")->type_name("PATH");
+    app.add_option("--park-socket", sockets.park, "Park processes through this socket")
+        ->type_name("PATH");
     pid_t reader = 0;
     app.add_option("--read-processes", reader, "Read /proc for this process, which is the parent")
         ->group(""); // internal: genvd starts itself with this

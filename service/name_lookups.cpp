@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/name_lookups.hpp"
 
-#include "core/user_database.hpp"
+#include "core/base/user_database.hpp"
 
 #include <utility>
 

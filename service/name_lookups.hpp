@@ -4,7 +4,7 @@
 // the database does not answer for in time keep their last answers.
 #pragma once
 
-#include "core/named_ids.hpp"
+#include "core/model/named_ids.hpp"
 #include "core/ports/scheduler.hpp"
 #include "service/loop/fair_worker.hpp"
 

@@ -3,18 +3,18 @@
 // loses a GPU.
 #pragma once
 
-#include "core/evictor.hpp"
 #include "core/rules/enforcer.hpp"
-#include "core/settings.hpp"
-#include "core/terminator.hpp"
-#include "service/machine.hpp"
+#include "core/rules/evictor.hpp"
+#include "core/rules/terminator.hpp"
+#include "core/settings/settings.hpp"
+#include "service/machine_adapters.hpp"
 #include "service/sharing.hpp"
 
 namespace genv::service {
 
 struct Policing {
     /// All arguments must outlive this object. The settings may change.
-    Policing(Machine& machine, Sharing& sharing, GlibLoop& loop, core::Log& log,
+    Policing(MachineAdapters& machine, Sharing& sharing, GlibLoop& loop, core::Log& log,
              const core::Settings& settings);
 
     Policing(const Policing&) = delete;

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/reporting.hpp"
 
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 
 namespace genv::service {
 
-Reporting::Reporting(Machine& machine, Sharing& sharing, GlibLoop& loop, Logger& log,
+Reporting::Reporting(MachineAdapters& machine, Sharing& sharing, GlibLoop& loop, Logger& log,
                      journal::NamedLines& lines, const std::filesystem::path& runtime)
     : records(machine.users, log), eventLog(sharing.ledger, machine.clock, records),
       refusals(sharing.ledger, loop, lines, records),
       shellFiles(runtime, sharing.ledger, machine.clock, machine.users, log),
-      shellNews(sharing.ledger, machine.clock, loop, shellFiles), log_(log) {}
+      shellNews(sharing.ledger, machine.clock, loop, shellFiles,
+                [&sharing, &clock = machine.clock](const core::EnvironmentId& id) {
+                    return core::comebackOf(sharing.queue, sharing.ledger, clock, id);
+                }),
+      log_(log) {}
 
 void Reporting::recovered(const core::RecoveryReport& report) {
     for (const std::string& conflict : report.conflicts)

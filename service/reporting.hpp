@@ -7,7 +7,7 @@
 #include "service/journal/named_lines.hpp"
 #include "service/journal/record_queue.hpp"
 #include "service/journal/refusal_log.hpp"
-#include "service/machine.hpp"
+#include "service/machine_adapters.hpp"
 #include "service/sharing.hpp"
 #include "service/shell/shell_files.hpp"
 #include "service/shell/shell_news.hpp"
@@ -19,7 +19,7 @@ namespace genv::service {
 /// The destructor writes the records that are still queued.
 struct Reporting {
     /// The files are below `runtime`. All arguments must outlive this object.
-    Reporting(Machine& machine, Sharing& sharing, GlibLoop& loop, Logger& log,
+    Reporting(MachineAdapters& machine, Sharing& sharing, GlibLoop& loop, Logger& log,
               journal::NamedLines& lines, const std::filesystem::path& runtime);
 
     /// Reports the result of the recovery.

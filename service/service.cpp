@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/service.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "core/rules/over_limits.hpp"
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 #include "dbus/contract/names.hpp"
 #include "service/former_service.hpp"
 #include "service/journal/subjects.hpp"
+#include "service/park/park_socket.hpp"
 #include "service/settings/settings_file.hpp"
 #include "service/settings/settings_keys.hpp"
 #include "service/slurm/slurm_socket.hpp"
@@ -40,9 +41,10 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
                  core::Settings settings, std::unique_ptr<core::Gpus> gpus, ProcProgram procProgram)
     : Service(loop, log, directories.configuration, std::move(settings)) {
     calls_ = std::make_unique<BusCalls>();
-    machine_ = std::make_unique<Machine>(
+    machine_ = std::make_unique<MachineAdapters>(
         loop_, log, std::move(gpus), std::move(procProgram),
-        std::make_unique<SlurmSocket>(SlurmSocketSettings{directories.slurmSocket}, loop_));
+        std::make_unique<SlurmSocket>(SlurmSocketSettings{directories.slurmSocket}, loop_),
+        std::make_unique<ParkSocket>(ParkSocketSettings{directories.parkSocket}, loop_));
     lines_ = std::make_unique<journal::NamedLines>(machine_->users, log, log.takesFields());
     sharing_ = std::make_unique<Sharing>(*machine_, loop_, *lines_, directories.runtime,
                                          directories.state, settings_, gates_);
@@ -68,13 +70,15 @@ Service::Service(GlibLoop& loop, Logger& log, const Directories& directories,
                                                        identities_->check(settings_.isolation);
                                                    });
     machine_->watchProcesses([this](const core::ProcessIdentity& process) {
-        sharing_->kernelRestarts.processExited(process);
+        sharing_->jupyterKernelRestarts.processExited(process);
     });
     machine_->observer.onObservation(
         [this](const core::Observation* observation, const std::string& failure) {
             onObservation(observation, failure);
         });
     sharing_->lingering.start();
+    sharing_->parkings.start();
+    sharing_->takings.start();
     slurmDevices_->configured(!settings_.slurm.devices.empty());
     names_ = std::make_unique<ConfiguredNames>(machine_->users, machine_->clock, log_);
     names_->resolve(settings_.limits, [this](const core::ResolvedNames& names) {
@@ -144,14 +148,16 @@ void Service::subscribe() {
     add(sharing_->jobs);
     add(sharing_->occupancy);
     add(sharing_->queue);
+    add(sharing_->parkings);
+    add(sharing_->takings);
     add(sharing_->locks);
 }
 
-dbus::Context Service::context() {
+dbus::BusContext Service::context() {
     return {{sharing_->ledger, sharing_->queue, sharing_->locks, sharing_->lingering,
              sharing_->occupancy, sharing_->jobs, sharing_->idleness, sharing_->readings,
-             sharing_->use},
-            {machine_->observer, machine_->processes, machine_->kernels, machine_->users,
+             sharing_->use, sharing_->parkings, sharing_->takings},
+            {machine_->observer, machine_->processes, machine_->jupyterKernels, machine_->users,
              machine_->history, *machine_->slurm},
             {policing_->enforcer, policing_->terminator},
             {sharing_->isolation, sharing_->refusedOpens},

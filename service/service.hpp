@@ -7,14 +7,14 @@
 // complete.
 #pragma once
 
-#include "core/settings.hpp"
+#include "core/settings/settings.hpp"
 #include "service/bus_calls.hpp"
 #include "service/bus_objects.hpp"
 #include "service/configured_names.hpp"
 #include "service/dynamic_users.hpp"
 #include "service/identity_updates.hpp"
 #include "service/isolation/kernel_gates.hpp"
-#include "service/machine.hpp"
+#include "service/machine_adapters.hpp"
 #include "service/policing.hpp"
 #include "service/reporting.hpp"
 #include "service/sharing.hpp"
@@ -34,6 +34,7 @@ struct Directories {
     std::filesystem::path runtime;       ///< parent of the state folder
     std::filesystem::path configuration; ///< genvd.conf and its drop-ins
     std::filesystem::path slurmSocket{}; ///< the socket of genv-slurm
+    std::filesystem::path parkSocket{};  ///< the socket of genv-park
     std::filesystem::path state{};       ///< what outlives the boot
 };
 
@@ -59,7 +60,7 @@ class Service {
 
     void recover();
     void subscribe();
-    dbus::Context context();
+    dbus::BusContext context();
     void lookAtGpus();
     void lookAtIdentities();
     void onObservation(const core::Observation* observation, const std::string& failure);
@@ -83,7 +84,7 @@ class Service {
 
     // Each part uses parts before it. shutDown() destroys them and explains the order.
     std::unique_ptr<BusCalls> calls_;
-    std::unique_ptr<Machine> machine_;
+    std::unique_ptr<MachineAdapters> machine_;
     std::unique_ptr<journal::NamedLines> lines_;
     std::unique_ptr<Sharing> sharing_;
     std::unique_ptr<Policing> policing_;

@@ -3,7 +3,7 @@
 
 namespace genv::service {
 
-Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
+Sharing::Sharing(MachineAdapters& machine, GlibLoop& loop, core::Log& log,
                  const std::filesystem::path& runtime, const std::filesystem::path& state,
                  const core::Settings& settings, core::Gates& gates)
     : store(runtime, log), ledger(store, machine.clock, events),
@@ -36,11 +36,25 @@ Sharing::Sharing(Machine& machine, GlibLoop& loop, core::Log& log,
            &use},
           &startHistory),
       locks(ledger, lockPipes, loop, log), leases(ledger, machine.clock, loop, events),
-      kernelRestarts(ledger, machine.processes, machine.kernels, machine.clock, loop),
+      jupyterKernelRestarts(ledger, machine.processes, machine.jupyterKernels, machine.clock, loop),
       idleness(events), memoryWatch(events),
       jobs(ledger, machine.users, machine.jobCgroups, *machine.slurm, machine.clock, log),
+      parkings(ledger, {machine.observer, machine.processes, *machine.parker, machine.hostMemory},
+               machine.clock, loop, events,
+               {[&settings]() -> const core::ParkingSettings& { return settings.parking; },
+                [&settings] { return settings.grace; },
+                [&settings] { return settings.killAfter; }}),
+      takings(ledger, parkings, machine.clock, loop, events, log,
+              {[&settings]() -> const core::ParkingSettings& { return settings.parking; },
+               [&settings] { return settings.grace; }, [&settings] { return settings.killAfter; },
+               [this] { return isolation.inForce() == core::IsolationMode::User; }}),
       machine_(machine), settings_(settings) {
     ledger.guardBy(&isolation);
+    queue.takeBy(takings);
+    leases.parkBy([this, &settings](const core::EnvironmentId& id, std::function<void(bool)> done) {
+        return settings.parking.atLeaseEnd &&
+               parkings.tryToPark(id, core::Reason::expired(), std::move(done));
+    });
     ledger.reserve(settings.slurm.devices);
 }
 
@@ -55,7 +69,7 @@ core::RecoveryReport Sharing::recover() {
         useRecorder.onEvent(event);
     });
     ledger.beforeDetach(
-        [this](const core::Environment& before) { useRecorder.holdingEnds(before.uid); });
+        [this](const core::EnvironmentRecord& before) { useRecorder.holdingEnds(before.uid); });
     isolation.check();
     core::RecoveryReport report =
         core::recover(ledger, store, machine_.processes, machine_.clock.bootNow());
@@ -80,6 +94,7 @@ void Sharing::settingsChanged() {
     use.setHalfLife(settings_.halfLife);
     useRecorder.settingsChanged();
     queue.settingsChanged();
+    parkings.settingsChanged();
 }
 
 void Sharing::observed(const core::Observation& observation) {

@@ -3,26 +3,28 @@
 // that changes the ledger over time.
 #pragma once
 
-#include "core/idleness.hpp"
-#include "core/isolation.hpp"
-#include "core/jobs.hpp"
-#include "core/kernel_restarts.hpp"
-#include "core/leases.hpp"
-#include "core/ledger.hpp"
-#include "core/lingering.hpp"
-#include "core/locks.hpp"
-#include "core/memory_watch.hpp"
-#include "core/occupancy.hpp"
-#include "core/queue.hpp"
-#include "core/reading_ring.hpp"
-#include "core/recovery.hpp"
-#include "core/refusal_watch.hpp"
-#include "core/settings.hpp"
-#include "core/start_history.hpp"
-#include "core/use_recorder.hpp"
-#include "core/user_use.hpp"
+#include "core/devices/idleness.hpp"
+#include "core/devices/memory_watch.hpp"
+#include "core/devices/occupancy.hpp"
+#include "core/devices/reading_ring.hpp"
+#include "core/environments/jupyter_kernel_restarts.hpp"
+#include "core/environments/leases.hpp"
+#include "core/environments/lingering.hpp"
+#include "core/environments/locks.hpp"
+#include "core/isolation/isolation.hpp"
+#include "core/isolation/refusal_watch.hpp"
+#include "core/ledger/ledger.hpp"
+#include "core/ledger/recovery.hpp"
+#include "core/loans/takings.hpp"
+#include "core/parking/parkings.hpp"
+#include "core/queue/queue.hpp"
+#include "core/settings/settings.hpp"
+#include "core/slurm/jobs.hpp"
+#include "core/use/decayed_use.hpp"
+#include "core/use/start_history.hpp"
+#include "core/use/use_recorder.hpp"
 #include "service/lock_pipes.hpp"
-#include "service/machine.hpp"
+#include "service/machine_adapters.hpp"
 #include "service/state/file_store.hpp"
 #include "service/state/reported_opens_file.hpp"
 #include "service/state/use_files.hpp"
@@ -34,8 +36,9 @@ namespace genv::service {
 struct Sharing {
     /// The documents are below `runtime`, and what outlives the boot is below `state`. All
     /// arguments must outlive this object. The settings may change.
-    Sharing(Machine& machine, GlibLoop& loop, core::Log& log, const std::filesystem::path& runtime,
-            const std::filesystem::path& state, const core::Settings& settings, core::Gates& gates);
+    Sharing(MachineAdapters& machine, GlibLoop& loop, core::Log& log,
+            const std::filesystem::path& runtime, const std::filesystem::path& state,
+            const core::Settings& settings, core::Gates& gates);
 
     /// Reads the documents and resumes the environments whose processes still exist.
     core::RecoveryReport recover();
@@ -58,22 +61,24 @@ struct Sharing {
     core::Occupancy occupancy;
     LockPipes lockPipes;
     UseFiles useFiles;
-    core::UserUse use;
+    core::DecayedUse use;
     core::StartHistory startHistory;
     core::UseRecorder useRecorder;
     core::Queue queue;
     core::Locks locks;
     core::Leases leases;
-    core::KernelRestarts kernelRestarts;
+    core::JupyterKernelRestarts jupyterKernelRestarts;
     core::Idleness idleness;
     core::MemoryWatch memoryWatch;
     core::ReadingRing readings;
     core::Jobs jobs;
+    core::Parkings parkings;
+    core::Takings takings;
 
   private:
     void lookAtGate();
 
-    Machine& machine_;
+    MachineAdapters& machine_;
     const core::Settings& settings_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/system_manager.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "service/loop/glib_loop.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/user_directory.hpp"
 
-#include "core/text.hpp"
-#include "core/user_database.hpp"
+#include "core/base/text.hpp"
+#include "core/base/user_database.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 // changes behind those writes stay in effect meanwhile.
 #pragma once
 
-#include "core/ledger.hpp"
+#include "core/ledger/ledger.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/scheduler.hpp"
 #include "service/shell/shell_files.hpp"

@@ -4,7 +4,7 @@
 #include "bench/bus/figures.hpp"
 #include "bench/bus/parts.hpp"
 #include "bench/bus/references.hpp"
-#include "core/caps.hpp"
+#include "core/settings/caps.hpp"
 #include "policy/actions.hpp"
 #include "tests/bus/support/processes.hpp"
 

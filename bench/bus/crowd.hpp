@@ -3,8 +3,8 @@
 // object is destroyed, and also when the program ends in any other way.
 #pragma once
 
-#include "core/descriptor.hpp"
-#include "core/process.hpp"
+#include "core/base/descriptor.hpp"
+#include "core/base/process.hpp"
 
 #include <sys/types.h>
 

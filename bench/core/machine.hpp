@@ -3,11 +3,11 @@
 // of devices, with one attachment and one compute process each, and the matching observation.
 #pragma once
 
-#include "core/idleness.hpp"
-#include "core/ledger.hpp"
-#include "core/limits.hpp"
+#include "core/devices/idleness.hpp"
+#include "core/ledger/ledger.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/store.hpp"
+#include "core/settings/limits.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -106,7 +106,7 @@ struct Machine {
 
     void addProcess(core::Pid i) {
         const core::Uid uid = firstUser + i % userCount;
-        core::ComputeProcess process;
+        core::ObservedProcess process;
         process.facts = {{2 * firstPid + i, i}, {uid, uid, uid, uid}, firstPid + i};
         process.ancestors = {{firstPid + i, 1}, {50, 1}, {1, 1}};
         process.uses = {{uuidOf(i % size.devices), core::Bytes{3ULL << 30}}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Measures placement: selecting devices among all, and refusing a request. Changes nothing.
 #include "bench/core/machine.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace genv::bench {
 

@@ -3,8 +3,8 @@
 // order, with 1000 users whose use is known.
 #include "bench/core/machine.hpp"
 #include "bench/core/no_log.hpp"
-#include "core/queue.hpp"
-#include "core/user_use.hpp"
+#include "core/queue/queue.hpp"
+#include "core/use/decayed_use.hpp"
 
 namespace genv::bench {
 
@@ -47,7 +47,7 @@ struct WaitingMachine {
     Machine machine;
     NoScheduler scheduler;
     NoLog log;
-    core::UserUse use{machine.ledger, machine.clock, std::chrono::hours{7 * 24}};
+    core::DecayedUse use{machine.ledger, machine.clock, std::chrono::hours{7 * 24}};
     core::OrderRules rules;
     core::Queue queue{machine.ledger,
                       machine.clock,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Measures an hour of readings: adding a sample, and returning a page as ListReadings does.
 #include "bench/core/machine.hpp"
-#include "core/reading_ring.hpp"
+#include "core/devices/reading_ring.hpp"
 
 namespace genv::bench {
 
@@ -14,7 +14,7 @@ class Samples {
   public:
     explicit Samples(const Machine& machine) {
         for (const core::DeviceSample& sample : machine.seen.devices) {
-            core::Device device;
+            core::TableDevice device;
             device.facts = sample.facts;
             device.reading = {core::Bytes{1ULL << 30U}, 93, 38, 250'000};
             devices_.insert(std::move(device));

@@ -32,7 +32,7 @@ void measureRules(benchmark::State& state, const Machine& machine, bool strict) 
             machine.ledger.environments(),
             machine.ledger.devices(),
             core::runningProcesses(machine.ledger, machine.seen,
-                                   [](const core::ComputeProcess&) { return false; }),
+                                   [](const core::ObservedProcess&) { return false; }),
             machine.idleness,
             machine.users,
             machine.clock.bootNow()};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Measures the snapshot of everything that Snapshot returns.
 #include "bench/core/machine.hpp"
-#include "core/snapshot.hpp"
+#include "core/ledger/snapshot.hpp"
 
 namespace genv::bench {
 

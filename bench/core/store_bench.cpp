@@ -3,7 +3,7 @@
 // and parsing all of them.
 #include "bench/core/machine.hpp"
 #include "bench/core/no_log.hpp"
-#include "core/state_schema.hpp"
+#include "core/state/state_schema.hpp"
 #include "service/state/file_store.hpp"
 
 #include <filesystem>
@@ -63,7 +63,7 @@ void measureWrite(benchmark::State& state, FilledStore& filled) {
 void measureReading(benchmark::State& state, FilledStore& filled) {
     for ([[maybe_unused]] auto _ : state) {
         for (const core::Store::Found& found : filled.store().readAll()) {
-            core::Environment environment = core::decodeState(found.text);
+            core::EnvironmentRecord environment = core::decodeState(found.text);
             benchmark::DoNotOptimize(environment.sequence);
         }
     }

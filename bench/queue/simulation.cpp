@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "bench/queue/simulation.hpp"
 
-#include "core/caps.hpp"
-#include "core/ledger.hpp"
-#include "core/queue.hpp"
-#include "core/user_use.hpp"
+#include "bench/queue/machine.hpp"
+#include "core/ledger/ledger.hpp"
+#include "core/limits/admission.hpp"
+#include "core/loans/takings.hpp"
+#include "core/parking/parkings.hpp"
+#include "core/queue/queue.hpp"
+#include "core/settings/caps.hpp"
+#include "core/use/decayed_use.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -17,69 +21,6 @@ namespace genv::bench {
 namespace {
 
 using std::chrono::seconds;
-
-class JumpingClock : public core::Clock {
-  public:
-    [[nodiscard]] core::WallTime wallNow() const override {
-        return core::WallTime{now_.time_since_epoch()};
-    }
-    [[nodiscard]] core::BootTime bootNow() const override { return now_; }
-    void jump(core::BootTime to) { now_ = std::max(now_, to); }
-
-  private:
-    core::BootTime now_{seconds{1}};
-};
-
-/// Runs timers in the order of their times.
-class JumpingScheduler : public core::Scheduler {
-  public:
-    explicit JumpingScheduler(JumpingClock& clock) : clock_(clock) {}
-
-    void soon(std::function<void()> function) override { soon_.push_back(std::move(function)); }
-    std::unique_ptr<core::Scheduled> after(std::chrono::milliseconds delay,
-                                           std::function<void()> function) override {
-        const Key key{clock_.bootNow() + delay, ++last_};
-        timers_->emplace(key, std::move(function));
-        return std::make_unique<Timer>(timers_, key);
-    }
-    /// Runs everything that is due until `until`.
-    void run(core::BootTime until) {
-        turn();
-        while (!timers_->empty() && timers_->begin()->first.first <= until) {
-            auto due = timers_->extract(timers_->begin());
-            clock_.jump(due.key().first);
-            due.mapped()();
-            turn();
-        }
-        clock_.jump(until);
-    }
-
-  private:
-    using Key = std::pair<core::BootTime, std::uint64_t>;
-    using Timers = std::map<Key, std::function<void()>>;
-
-    struct Timer : core::Scheduled {
-        Timer(std::shared_ptr<Timers> all, Key own) : timers(std::move(all)), key(own) {}
-        Timer(const Timer&) = delete;
-        Timer& operator=(const Timer&) = delete;
-        ~Timer() override { timers->erase(key); }
-        std::shared_ptr<Timers> timers;
-        Key key;
-    };
-
-    void turn() {
-        while (!soon_.empty()) {
-            const auto function = std::move(soon_.front());
-            soon_.pop_front();
-            function();
-        }
-    }
-
-    JumpingClock& clock_;
-    std::deque<std::function<void()>> soon_;
-    std::shared_ptr<Timers> timers_ = std::make_shared<Timers>();
-    std::uint64_t last_ = 0;
-};
 
 class NoDocuments : public core::Store {
   public:
@@ -95,34 +36,33 @@ class NoLog : public core::Log {
     void write(core::Severity /*severity*/, const std::string& /*line*/) override {}
 };
 
-class RunningProcess : public core::ProcessPin {
-  public:
-    explicit RunningProcess(core::Pid pid) : identity_{pid, pid} {}
-    [[nodiscard]] bool hasExited() const override { return false; }
-    [[nodiscard]] bool hasUids(const core::ProcessUids& /*uids*/) const override { return true; }
-    bool signal(core::TerminationSignal /*signal*/) const override { return true; }
-    [[nodiscard]] const core::ProcessIdentity& identity() const override { return identity_; }
+core::ParkingSettings parkingSettings() {
+    core::ParkingSettings settings;
+    settings.maxParkedTime = std::chrono::hours{24 * 365}; // what nobody ends is measured
+    settings.multiGpu = true;
+    return settings;
+}
 
-  private:
-    core::ProcessIdentity identity_;
-};
+std::chrono::seconds toSeconds(std::chrono::microseconds time) {
+    return std::chrono::duration_cast<seconds>(time);
+}
 
 class Simulation {
   public:
-    Simulation(const Trace& trace, const core::OrderRules& rules) : trace_(trace), rules_(rules) {
-        core::Observation seen;
-        for (core::DeviceIndex index = 0; index < trace.gpus; ++index)
-            seen.devices.push_back({{"GPU-" + std::to_string(index),
-                                     index,
-                                     core::DeviceKind::Gpu,
-                                     "GPU",
-                                     {80ULL << 30}},
-                                    {},
-                                    {}});
-        ledger_.observed(seen);
+    Simulation(const Trace& trace, const SimulationRules& rules) : trace_(trace), rules_(rules) {
+        for (const TraceRequest& request : trace.requests)
+            largest_[request.user] = std::max(largest_[request.user], request.gpus);
+        queue_.takeBy(takings_);
+        ledger_.observed(machine_.sample());
+        machine_.onSample([this](const core::Observation& seen) { ledger_.observed(seen); });
+        machine_.onExit(
+            [this](const core::ProcessIdentity& process) { ledger_.processExited(process); });
         events_.subscribe([this](const core::Event& event) {
             use_.onEvent(event);
             queue_.onEvent(event);
+            parkings_.onEvent(event);
+            takings_.onEvent(event);
+            onEvent(event);
         });
     }
 
@@ -134,16 +74,25 @@ class Simulation {
         }
         while (running_ > 0 || !ledger_.waits().empty())
             advance(clock_.bootNow() + std::chrono::hours{1});
-        result_.lasted = std::chrono::duration_cast<seconds>(lastEnd_ - core::BootTime{seconds{1}});
+        result_.lasted = toSeconds(lastEnd_ - core::BootTime{seconds{1}});
+        result_.moved = machine_.moved();
+        result_.mostParked = machine_.mostParked();
         return std::move(result_);
     }
 
   private:
+    /// A request that has started, or waits for that.
+    struct Submitted {
+        const TraceRequest* request = nullptr;
+        WaitingTime waited = {};
+        std::optional<core::BootTime> parkedSince = {};
+    };
+
     // In steps of a minute, to add up idle devices.
     void advance(core::BootTime until) {
         while (clock_.bootNow() < until) {
             const core::BootTime next = std::min(until, clock_.bootNow() + std::chrono::minutes{1});
-            const auto step = std::chrono::duration_cast<seconds>(next - clock_.bootNow());
+            const auto step = toSeconds(next - clock_.bootNow());
             if (!ledger_.waits().empty())
                 result_.idle += step * freeDevices();
             scheduler_.run(next);
@@ -156,6 +105,15 @@ class Simulation {
         });
     }
 
+    [[nodiscard]] core::Limits limitsOf(core::Uid user) const {
+        core::Limits limits;
+        if (rules_.quota)
+            limits.maxDevices = std::max(*rules_.quota, largest_.at(user));
+        if (rules_.loans)
+            limits.maxPreemptibleDevices = trace_.gpus;
+        return limits;
+    }
+
     // A user may wait a limited number of times; the rest waits in the user's own list of jobs.
     void submitHeld(core::Uid user) {
         auto& held = held_[user];
@@ -165,43 +123,85 @@ class Simulation {
         }
     }
 
-    void submit(const TraceRequest& request) {
-        const core::Pid pid = ++lastPid_;
-        const std::string id = std::to_string(pid);
+    [[nodiscard]] core::Preemptible preemptibleOf(const TraceRequest& request) const {
+        return rules_.loans && request.loan ? core::Preemptible::Park : core::Preemptible::No;
+    }
+
+    [[nodiscard]] core::Plan planFor(const TraceRequest& request,
+                                     std::optional<seconds> lifetime) const {
         const core::AttachRequest wanted{core::CountWanted{request.gpus}, {}, {}, false};
+        core::Plan plan = queue_.placeOrWait(wanted, core::Requester(request.user), lifetime);
+        if (auto* wait = std::get_if<core::PlannedWait>(&plan))
+            wait->holdForQuota = true;
+        const core::UserInfo owner{request.user, std::to_string(request.user), {}};
+        if (core::admitActivation(ledger_, owner, limitsOf(request.user), plan,
+                                  queue_.keptFor(request.user), preemptibleOf(request)))
+            return core::PlannedWait{wanted, core::placementOf(plan), true, true};
+        return plan;
+    }
+
+    void submit(const TraceRequest& request) {
+        const core::Pid pid = std::exchange(nextPid_, nextPid_ + request.gpus + 1);
+        const std::string id = std::to_string(pid);
         const auto lifetime = request.hasLease
                                   ? std::optional(request.duration + request.duration / 10)
                                   : std::nullopt;
-        const core::Plan plan = queue_.placeOrWait(wanted, core::Requester(request.user), lifetime);
+        const core::Plan plan = planFor(request, lifetime);
         core::NewEnvironment environment{id, request.user, id, {}, {}, {}, false, lifetime};
-        environment.processes.push_back({{pid, pid}, std::make_shared<RunningProcess>(pid)});
+        environment.configuration.preemptible = preemptibleOf(request);
+        environment.processes.push_back({{pid, 7}, machine_.start(pid, request.user)});
+        submitted_[id] = {&request, {{}, {}, request.loan.has_value()}};
         ledger_.activate(std::move(environment), plan, 0);
         if (std::holds_alternative<core::Placement>(plan)) {
-            start(request, id);
+            start(id, pid);
             return;
         }
         ++waiting_[request.user];
         const core::Queue::Ticket ticket = ledger_.get(id).waits.back().ticket;
         queue_.await(ticket, {request.user, id, {}}, std::nullopt,
-                     [this, &request, id](const auto& /*refusal*/) {
+                     [this, &request, id, pid](const auto& /*refusal*/) {
                          --waiting_[request.user];
-                         start(request, id);
+                         start(id, pid);
                          scheduler_.soon([this, user = request.user] { submitHeld(user); });
                      });
     }
 
-    void start(const TraceRequest& request, const std::string& id) {
-        const auto waited = std::chrono::duration_cast<seconds>(
-            clock_.bootNow() - core::BootTime{seconds{1}} - request.arrival);
-        result_.waits[request.user].push_back(waited);
+    void start(const std::string& id, core::Pid pid) {
+        Submitted& submitted = submitted_.at(id);
+        const TraceRequest& request = *submitted.request;
+        submitted.waited.beforeStart =
+            toSeconds(clock_.bootNow() - core::BootTime{seconds{1}} - request.arrival);
         result_.held += request.duration * request.gpus;
         ++running_;
         countOvertakings();
-        ends_[id] = scheduler_.after(request.duration, [this, id] {
-            --running_;
-            lastEnd_ = clock_.bootNow();
-            ledger_.deactivate(id, 0);
-        });
+        Job job{pid, request.user, {}, request.loan.value_or(core::Bytes{0}), request.duration, {}};
+        for (const core::DeviceAttachment& attachment : ledger_.get(id).attachments)
+            job.devices.push_back(attachment.device.uuid);
+        job.ended = [this, id] { ended(id); };
+        machine_.run(std::move(job));
+        ledger_.observed(machine_.sample());
+    }
+
+    // Its processes have ended, and so its environment.
+    void ended(const std::string& id) {
+        const auto submitted = submitted_.extract(id);
+        result_.waits[submitted.mapped().request->user].push_back(submitted.mapped().waited);
+        --running_;
+        lastEnd_ = clock_.bootNow();
+    }
+
+    void onEvent(const core::Event& event) {
+        if (const auto* parked = std::get_if<core::EnvironmentParked>(&event)) {
+            ++result_.parks;
+            submitted_.at(parked->environment).parkedSince = clock_.bootNow();
+        } else if (const auto* resumed = std::get_if<core::EnvironmentResumed>(&event)) {
+            Submitted& submitted = submitted_.at(resumed->environment);
+            const auto time = toSeconds(clock_.bootNow() - *submitted.parkedSince);
+            submitted.waited.parked += time;
+            result_.longestParked = std::max(result_.longestParked, time);
+        } else if (std::holds_alternative<core::ParkingFailed>(event)) {
+            ++result_.failedParks;
+        }
     }
 
     // The number of a request stays with it until its grant, so each increase is one overtaking.
@@ -217,28 +217,48 @@ class Simulation {
     }
 
     const Trace& trace_;
-    const core::OrderRules rules_;
+    const SimulationRules rules_;
+    const core::ParkingSettings parking_ = parkingSettings();
+    std::map<core::Uid, std::uint32_t> largest_; ///< request of each user
     JumpingClock clock_;
     JumpingScheduler scheduler_{clock_};
+    Machine machine_{trace_.gpus, clock_, scheduler_};
     NoDocuments store_;
     NoLog log_;
     core::EventHub events_;
     core::Ledger ledger_{store_, clock_, events_};
-    core::UserUse use_{ledger_, clock_, std::chrono::hours{7 * 24}};
+    core::DecayedUse use_{ledger_, clock_, std::chrono::hours{7 * 24}};
     core::Queue queue_{ledger_,
                        clock_,
                        scheduler_,
                        events_,
                        log_,
-                       [](const core::UserInfo&) { return core::Limits{}; },
+                       [this](const core::UserInfo& user) { return limitsOf(user.uid); },
                        [] { return core::WaitingTimes{std::chrono::hours{24 * 365}}; },
-                       {[this] { return rules_; },
+                       {[this] { return core::OrderRules{rules_.order}; },
                         [](const core::UserInfo&) { return core::defaultWeight; }, &use_}};
+    core::Parkings parkings_{ledger_,
+                             {machine_, machine_, machine_, machine_},
+                             clock_,
+                             scheduler_,
+                             events_,
+                             {[this]() -> const core::ParkingSettings& { return parking_; },
+                              [] { return std::chrono::seconds{30}; },
+                              [] { return std::chrono::seconds{10}; }}};
+    core::Takings takings_{ledger_,
+                           parkings_,
+                           clock_,
+                           scheduler_,
+                           events_,
+                           log_,
+                           {[this]() -> const core::ParkingSettings& { return parking_; },
+                            [] { return std::chrono::seconds{30}; },
+                            [] { return std::chrono::seconds{10}; }, [] { return true; }}};
     std::map<core::Uid, std::deque<const TraceRequest*>> held_; ///< not submitted yet
     std::map<core::Uid, std::size_t> waiting_;
-    std::map<std::string, std::unique_ptr<core::Scheduled>> ends_;
+    std::map<std::string, Submitted> submitted_;
     std::map<core::Queue::Ticket, std::uint32_t> counted_;
-    core::Pid lastPid_ = 1;
+    core::Pid nextPid_ = 2; ///< the next one that is unused
     std::size_t running_ = 0;
     core::BootTime lastEnd_{};
     SimulationResult result_;
@@ -246,7 +266,7 @@ class Simulation {
 
 } // namespace
 
-SimulationResult simulate(const Trace& trace, const core::OrderRules& rules) {
+SimulationResult simulate(const Trace& trace, const SimulationRules& rules) {
     return Simulation(trace, rules).run();
 }
 

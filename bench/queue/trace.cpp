@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "bench/queue/trace.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 #include <fmt/format.h>
 
@@ -67,8 +67,12 @@ class Month {
     void addNight(int day) {
         if (!chance_.percent(7))
             return;
-        for (int i = 0; i < 150; ++i)
+        // Taken from the day, so that the rest of the month is the same whatever is parked.
+        const core::Bytes memory{(4ULL + static_cast<std::uint64_t>(day) * 7 % 37) << 30U};
+        for (int i = 0; i < 150; ++i) {
             add(days{day}, 1, chance_.between(hours{1}, hours{4}));
+            trace_.requests.back().loan = memory;
+        }
     }
     void addDay(int day, bool isRegular) {
         const bool isWeekend = day % 7 >= 5;
@@ -104,14 +108,18 @@ TraceRequest readLine(const std::string& line, std::map<std::string, core::Uid>&
     std::istringstream stream(line);
     for (std::string cell; std::getline(stream, cell, ',');)
         cells.push_back(cell);
-    if (cells.size() != 4)
-        core::fail(core::ErrorCode::InvalidArgs, "expected ARRIVAL,USER,GPUS,DURATION");
+    if (cells.size() != 4 && cells.size() != 5)
+        core::fail(core::ErrorCode::InvalidArgs, "expected ARRIVAL,USER,GPUS,DURATION[,GIB]");
     constexpr std::int64_t century = 3'155'760'000;
     const auto uid =
         users.try_emplace(cells[1], 1000 + static_cast<core::Uid>(users.size())).first->second;
-    return {seconds{numberIn<std::int64_t>(cells[0], 0, century)}, uid,
-            numberIn<std::uint32_t>(cells[2], 1, gpus),
-            seconds{numberIn<std::int64_t>(cells[3], 1, century)}, false};
+    TraceRequest request{seconds{numberIn<std::int64_t>(cells[0], 0, century)}, uid,
+                         numberIn<std::uint32_t>(cells[2], 1, gpus),
+                         seconds{numberIn<std::int64_t>(cells[3], 1, century)}, false};
+    constexpr std::uint64_t perGpu = 79; // with room for a context on the made-up GPUs
+    if (cells.size() == 5)
+        request.loan = core::Bytes{numberIn<std::uint64_t>(cells[4], 1, perGpu) << 30U};
+    return request;
 }
 
 } // namespace

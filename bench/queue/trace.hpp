@@ -2,12 +2,14 @@
 // Traces of requests for GPUs: a month that is made up, always the same, and recorded ones.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/process.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,8 @@ struct TraceRequest {
     std::uint32_t gpus = 1;
     std::chrono::seconds duration{0};
     bool hasLease = false; ///< it tells how long it takes, so others can plan with it
+    /// The memory that it uses on each GPU. Unset: it cannot be parked for others.
+    std::optional<core::Bytes> loan = {};
 };
 
 struct Trace {
@@ -29,12 +33,13 @@ struct Trace {
 };
 
 /// Returns a made-up month of 20 people on 8 GPUs: three who submit sweeps of many commands at
-/// night, twelve who work on weekdays, and five who come now and then.
+/// night, twelve who work on weekdays, and five who come now and then. The sweeps can be parked.
 Trace madeUpMonth();
 
 /// Reads a recorded trace. Each line has an arrival in seconds, a user, the number of GPUs and a
-/// duration in seconds, separated by commas; "#" begins a comment. Throws core::Error(InvalidArgs)
-/// with the line of a mistake.
+/// duration in seconds, separated by commas; "#" begins a comment. A fifth number says that the
+/// request can be parked for others, and how many GiB it uses on each GPU. Throws
+/// core::Error(InvalidArgs) with the line of a mistake.
 Trace readTrace(const std::filesystem::path& file, std::uint32_t gpus);
 
 } // namespace genv::bench

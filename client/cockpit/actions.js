@@ -2,12 +2,12 @@
 // The actions of the page. Each makes a call, after a dialog if something is lost or must be chosen.
 import {MANAGE, TERMINATE} from "./bus.js";
 import {Choice, announce, ask} from "./dialogs.js";
-import {check, choice, field, memoryField, memoryOf, numberOf, textOf, timeField, timeOf} from "./fields.js";
+import {check, choice, field, memoryField, memoryOf, numberOf, preemptibleField, textOf, timeField, timeOf} from "./fields.js";
 import {gpuList, gpus, nameOf} from "./format.js";
 import {_, format, plural} from "./i18n.js";
 import {attachedOf, models} from "./model.js";
 import {refusalOf} from "./refusals.js";
-import {startCommand, waitCommand} from "./starting.js";
+import {parkCommand, resumeCommand, startCommand, waitCommand} from "./starting.js";
 import {DEVICE, ENVIRONMENT, MANAGER, PATH} from "./store.js";
 import {variants} from "./values.js";
 import {reloadPage} from "./version.js";
@@ -115,7 +115,9 @@ export class Actions {
     end(environment) {
         this.#ask({
             title: format(_("End environment $0?"), nameOf(environment)),
-            body: [h("p", {}, environment.lingering
+            body: [h("p", {}, environment.parking.state !== "active"
+                ? _("Its programs stay in host memory, and it stays with them, until they end or you resume them.")
+                : environment.lingering
                 ? format(_("genv ends the programs that still use $0."), gpuList(environment.attached.map(each => each.index)))
                 : _("Its GPUs become free. Programs that still use a GPU keep it until they end."))],
             action: _("End environment"), danger: true,
@@ -127,6 +129,62 @@ export class Actions {
                     await this.bus.call(environment.path, ENVIRONMENT, "Deactivate");
                 }
                 announce(format(_("Environment $0 has ended."), nameOf(environment)));
+            },
+        });
+    }
+
+    /** The command runs without this page, so that closing the page undoes nothing.
+     * @param {Environment} environment */
+    park(environment) {
+        const list = gpuList(environment.attached.map(each => each.index));
+        this.#ask({
+            title: format(_("Park environment $0?"), nameOf(environment)),
+            body: [h("p", {key: "what"}, format(_("What its programs hold in GPU memory moves to host memory, and $0 becomes free for others. "
+                + "The programs stand still where they use a GPU."), list)),
+            h("p", {key: "later"}, _("\"Resume\" asks for the same GPUs again, in the queue if others hold them, and the programs go on where they were."))],
+            action: _("Park"),
+            submit: async () => {
+                await this.keeping.run((unit, file) => parkCommand(unit, file, environment.id));
+                announce(format(_("$0 is parked."), nameOf(environment)));
+            },
+        });
+    }
+
+    /** @param {Environment} environment */
+    resume(environment) {
+        const list = gpuList(environment.parking.gpus);
+        const go = (/** @type {string} */ wait) => this.keeping.run((unit, file) => resumeCommand(unit, file, environment.id, wait));
+        this.#ask({
+            title: format(_("Resume environment $0?"), nameOf(environment)),
+            body: [h("p", {key: "what"}, format(_("It asks for $0 again, and its programs go on where they were."), list)),
+                h("p", {key: "shell"}, h("small", {}, format(_("In a shell: $0"), `genvctl resume --id ${environment.id}`)))],
+            action: _("Resume"),
+            submit: async () => {
+                try {
+                    await go("");
+                } catch (error) {
+                    if (/** @type {any} */ (error)?.name !== "DeviceUnavailable")
+                        throw error;
+                    throw new Choice(`${format(_("Others hold $0, at least in part."), list)} ${_("Wait in the queue?")}`, [this.#patience()],
+                        _("Wait in the queue"), async again => {
+                            this.#report(go(seconds(timeOf(again, "timeout") ?? DAY)), environment.id, null);
+                            announce(format(_("$0 waits in the queue."), nameOf(environment)));
+                        });
+                }
+                announce(format(_("$0 goes on."), nameOf(environment)));
+            },
+        });
+    }
+
+    /** @param {Environment} environment */
+    resumeOfOther(environment) {
+        this.#ask({
+            title: format(_("Resume environment $0 of $1?"), nameOf(environment), environment.user),
+            body: [h("p", {}, format(_("It asks for $0 again, and its programs go on where they were."), gpuList(environment.parking.gpus)))],
+            action: _("Resume"),
+            submit: async () => {
+                await this.bus.callForOthers(MANAGE, environment.path, ENVIRONMENT, "Resume", "a{sv}", [{}]);
+                announce(format(_("$0 goes on."), nameOf(environment)));
             },
         });
     }
@@ -233,6 +291,7 @@ export class Actions {
                 timeField("lifetime", _("End it after"), {placeholder: _("no lease")}),
                 ...waits ? [this.#patience()] : [],
                 ...this.#sharing(false),
+                preemptibleField(),
                 this.#lingering(),
             ],
             action: waits ? _("Join") : _("Start"),
@@ -246,6 +305,7 @@ export class Actions {
         const wish = {
             name: textOf(form, "name"), gpus: request.count, model: request.model, memory: memoryOf(form, "memory"),
             lifetime: seconds(timeOf(form, "lifetime")), share: request.share, consent: form.has("consent"),
+            preemptible: textOf(form, "preemptible"),
         };
         if (form.has("linger"))
             await this.keeping.linger();

@@ -6,9 +6,12 @@ import {announce} from "./dialogs.js";
 import {gpuList} from "./format.js";
 import {History} from "./history.js";
 import {_, format, language} from "./i18n.js";
+import {JobActions} from "./job_actions.js";
+import {jobOfEnvironment} from "./job_model.js";
+import {Jobs} from "./jobs.js";
 import {Keeping} from "./keeping.js";
 import {Live} from "./live.js";
-import {machineOf} from "./model.js";
+import {machineOf, models} from "./model.js";
 import {People} from "./people.js";
 import {followTheme} from "./theme.js";
 import {render} from "./vdom.js";
@@ -29,13 +32,15 @@ class Page {
         this.uid = user.id;
         this.live = new Live(cockpit, {
             onChange: () => this.draw(), onEvent: () => this.readSoon(), onReady: () => this.#onReady(),
-            onNotice: args => this.#onNotice(args),
+            onNotice: args => this.#onNotice(args), onQueue: () => this.jobs.onQueue(),
         });
         this.bus = this.live.bus;
         this.history = new History(this.bus);
         this.people = new People(cockpit, this.bus, user.id);
         this.keeping = new Keeping(cockpit, user);
         this.actions = new Actions(this.bus, this.keeping, () => ({machine: this.machine(), limits: this.people.mine}));
+        this.jobs = new Jobs(cockpit, () => this.draw());
+        this.jobActions = new JobActions(cockpit, user, this.jobs, () => models(this.machine()));
         this.isDrawn = false;
         this.soon = 0;
         this.bus.permission.addEventListener("changed", () => this.#onPermission());
@@ -44,7 +49,11 @@ class Page {
     start() {
         this.keeping.look();
         this.live.start();
-        document.addEventListener("visibilitychange", () => this.readSoon());
+        this.jobs.start();
+        document.addEventListener("visibilitychange", () => {
+            this.readSoon();
+            this.jobs.onVisible();
+        });
         NARROW.addEventListener("change", () => this.draw());
         this.draw();
     }
@@ -94,7 +103,7 @@ class Page {
         if (uid !== this.uid)
             return;
         const name = details.name?.v || environment;
-        if (kind === "granted")
+        if (kind === "granted" && jobOfEnvironment(environment) === null) // the list of jobs shows theirs
             announce(format(_("$0 got $1."), name, gpuList(details.devices.v)));
         else if (kind === "detached")
             announce(format(_("$0 lost GPU $1: $2"), name, details.device.v, REASONS[details.reason.v]?.() ?? details.reason.v), true);
@@ -118,7 +127,7 @@ class Page {
             machine: this.machine(), now: Date.now(), uid: this.uid, phase: this.live.phase, problem: this.live.problem,
             isAdministrator: this.#isAdministrator(), isNarrow: NARROW.matches,
             mayDetach: this.bus.mayDo(MANAGE), mayTerminate: this.bus.mayDo(TERMINATE),
-            actions: this.actions, history: this.history, limits: this.people.mine, everybody: this.people.everybody,
+            actions: this.actions, jobs: this.jobs, jobActions: this.jobActions, history: this.history, limits: this.people.mine, everybody: this.people.everybody,
         }));
         document.body.dataset.phase = this.live.phase;
     }

@@ -80,6 +80,31 @@ export function ask(question) {
     draw();
 }
 
+/** Opens a dialog that only shows something. `draw` shows its present state, until it is closed.
+ * @param {{title: () => string, body: () => import("./vdom.js").Child[], onClose: () => void}} content */
+export function view(content) {
+    const root = document.getElementById("dialogs");
+    const key = ++asked;
+    const close = () => {
+        if (key !== asked)
+            return;
+        asked += 1; // nothing draws it again
+        root?.querySelector("dialog")?.close();
+        render(root, []);
+        content.onClose();
+    };
+    const draw = () => {
+        if (key !== asked)
+            return;
+        render(root, [h("dialog", {key, class: "view", "aria-labelledby": "dialog-title", onclose: close,
+            oncreate: (/** @type {HTMLDialogElement} */ element) => globalThis.queueMicrotask(() => element.showModal())},
+        // The title gets the focus, so that a screen reader begins with it, and a phone shows no keyboard.
+        h("h2", {id: "dialog-title", tabindex: -1, autofocus: true}, content.title()), ...content.body(),
+        h("footer", {key: "buttons"}, h("button", {key: "close", type: "button", class: "secondary", onclick: close}, _("Close"))))]);
+    };
+    return {draw};
+}
+
 /** @type {{key: number, text: string, bad: boolean}[]} */
 let messages = [];
 

@@ -3,11 +3,25 @@
 import {_, format} from "./i18n.js";
 import {h} from "./vdom.js";
 
-/** @param {string} name @param {string} label @param {Record<string, any>} [attributes] */
-export function field(name, label, attributes = {}) {
+/** @param {string} tag @param {string} name @param {string} label @param {Record<string, any>} attributes @param {string} help */
+function described(tag, name, label, attributes, help) {
     const id = `field-${name}`;
-    return h("p", {key: name, class: "field"}, h("label", {for: id}, label), h("input", {id, name, autocomplete: "off", ...attributes}));
+    return h("p", {key: name, class: "field"}, h("label", {for: id}, label),
+        h(tag, {id, name, autocomplete: "off", "aria-describedby": help ? `${id}-help` : null, ...attributes}),
+        help && h("small", {id: `${id}-help`}, help));
 }
+
+/** @param {string} name @param {string} label @param {Record<string, any>} [attributes] @param {string} [help] */
+export const field = (name, label, attributes = {}, help = "") => described("input", name, label, attributes, help);
+
+/** A field of several lines.
+ * @param {string} name @param {string} label @param {string} help @param {Record<string, any>} [attributes] */
+export const area = (name, label, help, attributes = {}) =>
+    described("textarea", name, label, {rows: 3, spellcheck: "false", autocapitalize: "off", ...attributes}, help);
+
+/** Fields that are seldom needed, at first closed.
+ * @param {string} label @param {import("./vdom.js").Node[]} fields */
+export const more = (label, fields) => h("details", {key: label}, h("summary", {}, label), ...fields);
 
 /** @param {string} name @param {string} label @param {boolean} checked @param {string} [help] */
 export function check(name, label, checked, help = "") {
@@ -25,6 +39,10 @@ export function choice(name, label, options) {
         h("label", {for: id}, label),
         h("select", {id, name}, ...options.map(([value, text]) => h("option", {key: value, value}, text))));
 }
+
+/** Whether other requests may take the GPUs of an environment or job. */
+export const preemptibleField = () => choice("preemptible", _("Others may take its GPUs"),
+    [["", _("no")], ["park", _("yes, if it can be parked")], ["end", _("yes, and it ends if it cannot be parked")]]);
 
 /** @param {string} name */
 const unitOf = name => `${name}Unit`;

@@ -14,6 +14,7 @@ const LABELS = /** @type {Record<string, () => string>} */ ({
     MaxProcessesPerUser: () => _("Processes on GPUs"),
     MaxGpuMemoryPerUser: () => _("GPU memory"),
     MaxGpuMemoryPerDevice: () => _("GPU memory on one GPU"),
+    MaxPreemptibleDevices: () => _("GPUs on loan"),
     MaxLifetime: () => _("Age of an environment"),
     IdleTimeout: () => _("Idle time of a GPU"),
 });

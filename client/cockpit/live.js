@@ -14,7 +14,8 @@ const PING = 5000;
 
 export class Live {
     /** @param {any} cockpit
-     * @param {{onChange: () => void, onEvent: () => void, onReady: () => void, onNotice: (args: any[]) => void}} listener */
+     * @param {{onChange: () => void, onEvent: () => void, onReady: () => void,
+     *     onNotice: (args: any[]) => void, onQueue: () => void}} listener */
     constructor(cockpit, listener) {
         this.listener = listener;
         this.store = new Store();
@@ -55,11 +56,11 @@ export class Live {
             const [[manager], [objects], [queue]] = await Promise.all([
                 this.bus.call(PATH, PROPERTIES, "GetAll", "s", [MANAGER]),
                 this.bus.call(PATH, OBJECTS, "GetManagedObjects"),
-                this.bus.call(PATH, MANAGER, "ListQueue"),
+                this.bus.call(PATH, MANAGER, "DescribeQueue"),
             ]);
             this.store.loadManager(manager);
             this.store.load(objects);
-            this.queue = queue;
+            this.queue = queue.map(plain);
             this.phase = "ready";
             this.listener.onReady();
             this.listener.onChange();
@@ -80,6 +81,7 @@ export class Live {
             this.listener.onNotice(args);
         } else if (interfaceName === MANAGER && member === "QueueChanged") {
             this.loadQueue();
+            this.listener.onQueue();
         }
         if (interfaceName === MANAGER)
             this.listener.onEvent();
@@ -87,7 +89,8 @@ export class Live {
 
     async loadQueue() {
         try {
-            [this.queue] = await this.bus.call(PATH, MANAGER, "ListQueue");
+            const [queue] = await this.bus.call(PATH, MANAGER, "DescribeQueue");
+            this.queue = queue.map(plain);
             this.listener.onChange();
         } catch {
             // The next change of the owner or the next poll reports the problem.

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Builds the model that the views show from the data of the service. It is pure: the same input gives the same machine.
+import {_, format} from "./i18n.js";
 import {known32, known64, knownInt, time} from "./values.js";
 
 /** @typedef {{index: number, expires: number | null}} Attached */
+/** @typedef {{can: boolean, state: string, gpus: number[], memory: number, since: number | null, moved: number, total: number,
+ *   problem: string, reason: string, takenBy: string}} Parking `can`: whether the service can park; `state`: active, parking, parked or
+ *   resuming; `gpus`: those that it gave up; `moved` of `total` bytes, while they move; `takenBy`: the user whose request it is parked for, or "" */
 /** @typedef {{id: string, path: string, uid: number, user: string, name: string, created: number | null, gpus: number,
  *   memory: number, processes: number[], kernels: string[], attached: Attached[], expires: number | null,
- *   lingering: boolean, job: string, parent: string, mine: boolean, overSubscribable: boolean, waits: Waiter | null}} Environment
- *   `waits`: its request in the queue */
+ *   lingering: boolean, job: string, parent: string, mine: boolean, overSubscribable: boolean, waits: Waiter | null, parking: Parking,
+ *   preemptible: string}} Environment `waits`: its request in the queue; `preemptible`: no, park or end */
 /** @typedef {{environment: string, name: string, user: string, uid: number, mine: boolean, job: string, lingering: boolean,
  *   share: number, since: number | null, expires: number | null}} Holder */
 /** @typedef {{pid: number, uid: number, user: string, name: string, environment: string, mine: boolean, memory: number | null,
@@ -18,9 +22,23 @@ import {known32, known64, knownInt, time} from "./values.js";
  *   free: boolean, unaccounted: number, sampledAt: number | null, refused: number | null, holders: Holder[], processes: Process[], outsiders: Process[],
  *   state: "free" | "held" | "mine" | "outside" | "slurm" | "lost", history: Point[]}} Device */
 /** @typedef {{ticket: number, environment: string, name: string, user: string, uid: number, mine: boolean, count: number,
- *   since: number | null, place: number}} Waiter */
+ *   since: number | null, place: number, resumes: boolean, expected: number | null, taking: Taking | null}} Waiter `resumes`: a parked
+ *   environment waits to go on; `expected`: when it starts */
+/** @typedef {{names: string[], bytes: number, seconds: number}} Taking environments that are parked for a request */
 /** @typedef {{version: string, driver: string, isolation: string, devices: Device[], environments: Environment[],
  *   mine: Environment[], queue: Waiter[], isFair: boolean, users: Map<number, string>}} Machine `isFair`: the order of the queue */
+
+/** An earlier service has none of these properties, and parks nothing.
+ * @param {Record<string, any>} p
+ * @returns {Parking} */
+function parkingOf(p) {
+    const [moved, total] = p.ParkingProgress ?? [0, 0];
+    return {
+        can: p.State !== undefined, state: p.State ?? "active",
+        gpus: (p.ParkedDevices ?? []).map((/** @type {[number, number]} */ [index]) => index), memory: p.ParkedMemory ?? 0,
+        since: time(p.ParkedSince), moved, total, problem: p.ParkingProblem ?? "", reason: p.ParkedReason ?? "", takenBy: p.TakenBy ?? "",
+    };
+}
 
 /** @param {{path: string, properties: Record<string, any>}} object @param {number} uid
  * @returns {Environment} */
@@ -30,7 +48,7 @@ function environmentOf({path, properties: p}, uid) {
         processes: p.Processes, kernels: p.Kernels,
         attached: p.Attached.map((/** @type {[number, number]} */ [index, end]) => ({index, expires: time(end)})),
         expires: time(p.Expires), lingering: p.Lingering, job: p.Job, parent: p.Parent, mine: p.Uid === uid,
-        overSubscribable: p.OverSubscribable, waits: null,
+        overSubscribable: p.OverSubscribable, waits: null, parking: parkingOf(p), preemptible: p.Preemptible ?? "no",
     };
 }
 
@@ -91,13 +109,23 @@ function deviceOf({path, properties: p}, environments, processes, uid, history) 
     return device;
 }
 
-/** @param {[number, string, number, number, number][]} rows @param {Map<string, Environment>} environments @param {number} uid
+/** @param {[string, string, string, number, number][]} rows id, name, user, bytes to move and the time for all in µs
+ * @returns {Taking | null} */
+function takingOf(rows) {
+    return rows.length === 0 ? null : {
+        names: rows.map(([id, name, user]) => format(_("$0 of $1"), name || id, user)),
+        bytes: rows.reduce((sum, [, , , moved]) => sum + moved, 0), seconds: Math.max(1, Math.ceil(rows[0][4] / 1_000_000)),
+    };
+}
+
+/** @param {Record<string, any>[]} rows as returned by DescribeQueue @param {Map<string, Environment>} environments @param {number} uid
  * @param {Map<number, string>} users
  * @returns {Waiter[]} */
 function queueOf(rows, environments, uid, users) {
-    return rows.map(([ticket, id, owner, count, since], index) => ({
-        ticket, environment: id, name: environments.get(id)?.name ?? "", user: users.get(owner) ?? String(owner), uid: owner,
-        mine: owner === uid, count, since: time(since), place: index + 1,
+    return rows.map((row, index) => ({
+        ticket: row.ticket, environment: row.environment, name: environments.get(row.environment)?.name ?? "",
+        user: users.get(row.uid) ?? row.user ?? String(row.uid), uid: row.uid, mine: row.uid === uid, count: row.count, since: time(row.since),
+        place: index + 1, resumes: row.resumes ?? false, expected: time(row["expected-start"] ?? 0), taking: takingOf(row.taking ?? []),
     }));
 }
 

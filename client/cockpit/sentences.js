@@ -7,7 +7,8 @@ import {_, format, plural} from "./i18n.js";
 
 const REASONS = /** @type {Record<string, () => string>} */ ({
     "process-exit": () => _("its last process ended"), expired: () => _("the lease ended"), idle: () => _("it was idle for too long"),
-    "device-lost": () => _("the driver no longer finds it"), job: () => _("by Slurm"), timeout: () => _("the timeout expired"),
+    "device-lost": () => _("the driver no longer finds it"), job: () => _("by Slurm"), parked: () => _("it was parked"), taken: () => _("for another request"),
+    preempted: () => _("for another request"), timeout: () => _("the timeout expired"),
     cancelled: () => _("canceled"), refused: () => _("refused"),
 });
 
@@ -100,6 +101,18 @@ const SENTENCES = /** @type {Record<string, (event: Event) => string | null>} */
     "device-removed": event => format(_("$0 was removed: $1"), devices(event), event.model),
     "open-refused": event => format(_("$0 of $1 to open $2 without holding it"), plural("$0 attempt", "$0 attempts", event.count),
         userOf(event), devices(event)),
+    parked: event => event["taker-user"] === undefined
+        ? format(_("$0 was parked: $1 in host memory, $2 free"), whose(event), bytes(event.memory), devices(event))
+        : format(_("$0 was parked for $1: $2 in host memory, $3 given up"), whose(event), event["taker-user"], bytes(event.memory), devices(event)),
+    "taking-began": event => format(_("$0 takes $1 on loan: $2 moves in about $3"), whose(event), devices(event), bytes(event.memory), span(event.left)),
+    "taking-ended": event => event.problem === undefined ? format(_("$0 has the GPUs that it took"), whose(event))
+        : format(_("$0 takes no GPUs: $1"), whose(event), event.problem),
+    "loan-ending": event => format(_("$0 cannot be parked for $1 and ends in $2"), whose(event), event["taker-user"] ?? "–", span(event.left)),
+    resumed: event => format(_("$0 goes on on $1 after $2"), whose(event), devices(event), span(event.took)),
+    "parking-failed": event => format(_("$0 was not parked: $1"), whose(event), event.problem),
+    "resume-delayed": event => format(_("$0 cannot go on yet: $1"), whose(event), event.problem),
+    "process-lost": event => format(_("Process $0 ($1) of $2 is lost: $3"), event.pid, event.command ?? "–", whose(event), event.problem),
+    "parked-long": event => format(_("$0 was parked for too long and ends in $1"), whose(event), span(event.left)),
     "isolation-changed": event => format(_("Isolation changed: $0"), isolationOf(event.isolation)),
 });
 

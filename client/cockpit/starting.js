@@ -3,7 +3,7 @@
 // systemd instance, which outlives the page and, with lingering, the login.
 
 /** @typedef {{name: string, gpus: number, model: string, memory: string, lifetime: string, wait: string, share: boolean,
- *   consent: boolean}} Wish `consent`: other users may share the GPUs */
+ *   consent: boolean, preemptible: string}} Wish `consent`: other users may share the GPUs; `preemptible`: park or end, or "" */
 
 // systemd expands variables in the words of a command, so each $ is doubled.
 const literal = (/** @type {string} */ word) => word.replaceAll("$", "$$$$");
@@ -28,6 +28,8 @@ export function startCommand(unit, errorFile, wish) {
         options.push("--over-subscribe");
     if (wish.consent)
         options.push("--allow-over-subscribe");
+    if (wish.preemptible)
+        options.push(`--preemptible=${wish.preemptible}`);
     return run(unit, errorFile, [],
         ["/bin/bash", "-c", 'exec genvctl run --hold "$@" < <(exec sleep infinity)', "genvctl", ...options]);
 }
@@ -40,6 +42,15 @@ export function waitCommand(unit, errorFile, environment, wish) {
         ["genvctl", "attach", ...given({count: wish.count, model: wish.model, lifetime: wish.lifetime, wait: wish.wait}),
             ...wish.share ? ["--over-subscribe"] : []]);
 }
+
+/** Parks an environment.
+ * @param {string} unit @param {string} errorFile @param {string} environment */
+export const parkCommand = (unit, errorFile, environment) => run(unit, errorFile, [], ["genvctl", "park", `--id=${environment}`]);
+
+/** Resumes a parked environment, after a wait in the queue if `wait` is a time.
+ * @param {string} unit @param {string} errorFile @param {string} environment @param {string} wait */
+export const resumeCommand = (unit, errorFile, environment, wait) =>
+    run(unit, errorFile, [], ["genvctl", "resume", `--id=${environment}`, ...given({wait})]);
 
 /** Returns the last message of genvctl, without the name of the program and without hints, which are for a shell.
  * @param {string | null} text */

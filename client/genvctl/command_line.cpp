@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/command_line.hpp"
 
-#include "client/genvctl/cluster/commands.hpp"
+#include "client/genvctl/cluster_commands.hpp"
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
@@ -10,16 +10,17 @@
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/help/examples.hpp"
 #include "client/genvctl/jobs/detached_run.hpp"
+#include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/script.hpp"
 #include "client/genvctl/options/json_option.hpp"
 #include "client/genvctl/options/optional_times.hpp"
 #include "client/genvctl/shell/genv1.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "client/jobs/link/unavailable.hpp"
-#include "core/command_line/help_formatter.hpp"
-#include "core/command_line/usage_error.hpp"
-#include "core/error.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "client/jobs/link/jobs_unavailable.hpp"
+#include "core/base/command_line/help_formatter.hpp"
+#include "core/base/command_line/usage_error.hpp"
+#include "core/base/error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
@@ -59,20 +60,18 @@ struct RawOptions {
     std::vector<std::string> shellReadOnly;
 };
 
-void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
-    addJsonOption(app, context.options.json);
-    app.add_flag("--full", context.options.full, "Do not shorten table cells to the terminal");
-    app.add_flag("--no-legend", context.options.noLegend, "Do not print table headers");
+void addGlobalOptions(CLI::App& app, GlobalOptions& options, RawOptions& raw) {
+    addJsonOption(app, options.json);
+    app.add_flag("--full", options.full, "Do not shorten table cells to the terminal");
+    app.add_flag("--no-legend", options.noLegend, "Do not print table headers");
     app.add_flag_callback(
         "--no-pager", [] {}, "Ignore, for compatibility with systemctl");
-    app.add_option("-H,--host", context.options.host,
-                   "Connect to the service on another machine over SSH")
+    app.add_option("-H,--host", options.host, "Connect to the service on another machine over SSH")
         ->type_name("[USER@]HOST[:PORT]");
-    app.add_option("--cluster", context.options.cluster,
-                   "Use the GPUs of a Slurm cluster: slurm or none")
+    app.add_option("--cluster", options.cluster, "Use the GPUs of a Slurm cluster: slurm or none")
         ->check(CLI::IsMember({"slurm", "none"}).description(""))
         ->type_name("CLUSTER");
-    app.add_flag("--no-ask-password", context.options.noAskPassword,
+    app.add_flag("--no-ask-password", options.noAskPassword,
                  "Do not ask for an administrator's password");
     // The shell function passes these options.
     app.add_option("--shell", raw.shell)
@@ -84,7 +83,7 @@ void addGlobalOptions(CLI::App& app, Context& context, RawOptions& raw) {
     app.add_option("--shell-read-only", raw.shellReadOnly)->delimiter(',')->group("");
 }
 
-void apply(const RawOptions& raw, Context& context) {
+void linkToShell(const RawOptions& raw, std::optional<ShellLink>& shell) {
     if (raw.shell.empty())
         return;
     // Other programs must not inherit the descriptor, and it must be one that the shell function
@@ -93,8 +92,8 @@ void apply(const RawOptions& raw, Context& context) {
         fcntl(raw.shellDescriptor, F_SETFD, FD_CLOEXEC) < 0)
         throw Failure(ExitStatus::Usage,
                       "--shell needs the shell's --shell-pid and an open --shell-fd");
-    context.shell = ShellLink{*shellNamed(raw.shell), raw.shellPid, raw.shellDescriptor,
-                              raw.shellBegan, raw.shellReadOnly};
+    shell = ShellLink{*shellNamed(raw.shell), raw.shellPid, raw.shellDescriptor, raw.shellBegan,
+                      raw.shellReadOnly};
 }
 
 void addHelpOfAll(CLI::App& app, Context& context) {
@@ -123,6 +122,8 @@ constexpr std::array commands{Command{"run", addRun, dailyCommands},
                               Command{"attach", addAttach, dailyCommands},
                               Command{"detach", addDetach, dailyCommands},
                               Command{"extend", addExtend, dailyCommands},
+                              Command{"park", addPark, dailyCommands},
+                              Command{"resume", addResume, dailyCommands},
                               Command{"devices", addDevices, dailyCommands},
                               Command{"queue", addQueue, dailyCommands},
                               Command{"top", addTop, dailyCommands},
@@ -143,6 +144,7 @@ constexpr std::array commands{Command{"run", addRun, dailyCommands},
                               Command{"history", addHistory, furtherCommands},
                               Command{"report", addReport, furtherCommands},
                               Command{"remote", addRemote, furtherCommands},
+                              Command{"notify", addNotify, setupCommands},
                               Command{"shell", addShell, setupCommands},
                               Command{"init", addInit, ""},
                               Command{"jupyter", addJupyter, setupCommands},
@@ -192,15 +194,15 @@ std::string hintForHost(const CLI::App& command, const std::string& host) {
                : fmt::format("\"genvctl -H {} run --login\" opens a shell there.", host);
 }
 
-void requireSense(const CLI::App& app, const Context& context) {
-    if (!context.options.host)
+void requireSense(const CLI::App& app, const std::optional<std::string>& host) {
+    if (!host)
         return;
     for (const CLI::App* command : app.get_subcommands()) {
         const auto isIt = [&](const char* name) { return command->get_name() == name; };
         if (std::none_of(commandsForAnyMachine.begin(), commandsForAnyMachine.end(), isIt))
             throw Failure(ExitStatus::Usage,
                           fmt::format("\"{}\" cannot be combined with --host", command->get_name()),
-                          hintForHost(*command, *context.options.host));
+                          hintForHost(*command, *host));
     }
 }
 
@@ -223,9 +225,9 @@ void parse(CLI::App& app, const std::vector<std::string>& given) {
 
 // On Ctrl-C, a script that runs this command must also stop, so the command dies by the signal. The
 // shell function has to clean up first, so it gets an exit status as shells use it.
-int stopped(const Context& context, int signal) {
+int stopped(const std::optional<ShellLink>& shell, int signal) {
     constexpr int signalStatusBase = 128;
-    if (!context.shell && signal != 0)
+    if (!shell && signal != 0)
         dieBy(signal);
     return signalStatusBase + signal;
 }
@@ -239,7 +241,7 @@ void define(CLI::App& app, Context& context, RawOptions& raw, const Words& words
     app.fallthrough();
     app.require_subcommand(0, 1);
     app.option_defaults()->group(globalOptions);
-    addGlobalOptions(app, context, raw);
+    addGlobalOptions(app, context.options, raw);
     app.set_version_flag("--version", "genv " GENV_VERSION, "Print the version");
     app.option_defaults()->group("Options"); // commands inherit these defaults as well
     addCommands(app, context, words);
@@ -292,8 +294,9 @@ int run(int count, char** arguments) {
         refuseRemovedCommand(words);
         define(app, context, raw, {words.begin(), words.end()});
         parse(app, words);
-        apply(raw, context);
-        requireSense(app, context);
+        linkToShell(raw, context.shell);
+        requireSense(app, context.options.host);
+        context.openJobs = openOwnJobs;
         if (cluster::run(app, context))
             return static_cast<int>(ExitStatus::Ok);
         if (context.command)
@@ -314,7 +317,7 @@ int run(int count, char** arguments) {
         return finish(context.failureOf(error));
     } catch (const Interrupted& interrupted) {
         complain(interrupted.what());
-        return stopped(context, interrupted.signal());
+        return stopped(context.shell, interrupted.signal());
     } catch (const jobs::Unavailable& error) {
         return finish({ExitStatus::NoService, error.what(), error.hint()});
     } catch (const core::Error& error) {

@@ -5,7 +5,7 @@
 
 #include "client/libgenv/client_implementation.hpp"
 #include "client/libgenv/conversions.hpp"
-#include "client/libgenv/option_values.hpp"
+#include "client/libgenv/option_contents.hpp"
 #include "client/libgenv/process_arguments.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/client_implementation.hpp"
 
-#include "client/libgenv/option_values.hpp"
+#include "client/libgenv/option_contents.hpp"
 
 #include <poll.h>
 
@@ -28,23 +28,26 @@ bool isLossOfBus(const ServiceUnavailable& error) {
 
 } // namespace
 
-client::Properties client::allProperties(sdbus::IProxy& proxy, const char* interface) {
+client::Properties client::allProperties(sdbus::IProxy& proxy, const char* interface,
+                                         StartsService starts) {
     sdbus::MethodCall call =
         dbus::compat::makeCall(proxy, "org.freedesktop.DBus.Properties", "GetAll");
+    if (starts == StartsService::No)
+        client::Connection::startNoService(call);
     call << interface;
     return client::readProperties(proxy.callMethod(call));
 }
 
-client::ManagedObjects Client::Implementation::managedObjects(client::StartsService starts) {
+client::ManagedObjects Client::Implementation::managedObjects(StartsService starts) {
     const auto get = [&] {
         sdbus::MethodCall message = dbus::compat::makeCall(
             managerObject(), "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
-        if (starts == client::StartsService::No)
+        if (starts == StartsService::No)
             client::Connection::startNoService(message);
         return client::readManagedObjects(managerObject().callMethod(message));
     };
-    return starts == client::StartsService::No ? connection().call(ReplyTimeout::Usual, get)
-                                               : connection().callService(ReplyTimeout::Usual, get);
+    return starts == StartsService::No ? connection().call(ReplyTimeout::Usual, get)
+                                       : connection().callService(ReplyTimeout::Usual, get);
 }
 
 void Client::Implementation::listenForNotices(std::uint32_t uid) {
@@ -126,7 +129,8 @@ bool Client::Implementation::wait(const Waiting& waiting, const client::WaitingC
         } catch (const ServiceUnavailable& error) {
             const client::BusAddress& address = connection_ ? connection_->address() : address_;
             const bool mayConnectAgain = !listensApart() && !address;
-            if (!isLossOfBus(error) || begins == WaitingCall::Begins::First || !mayConnectAgain)
+            if (!waiting.values().repeats || !isLossOfBus(error) ||
+                begins == WaitingCall::Begins::First || !mayConnectAgain)
                 throw;
         }
         if (!awaitBus(waiting, deadline))

@@ -61,8 +61,7 @@ class [[gnu::visibility("hidden")]] Client::Implementation {
     }
 
     /// Returns every object of the service with its properties.
-    client::ManagedObjects managedObjects(client::StartsService starts =
-                                              client::StartsService::Yes);
+    client::ManagedObjects managedObjects(StartsService starts = StartsService::Yes);
 
     void listenForNotices(std::uint32_t uid);
     std::vector<Notice> takeNotices();

@@ -21,9 +21,6 @@ enum class ReplyTimeout {
     Endless, ///< until the service replies or ends, because a user may be typing a password
 };
 
-/// Whether a call starts a service that is not running.
-enum class StartsService { Yes, No };
-
 /// Throws the Error that corresponds to a failure on the bus.
 [[noreturn]] void throwTranslated(const sdbus::Error& error);
 

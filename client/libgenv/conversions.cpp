@@ -2,7 +2,7 @@
 #include "client/libgenv/conversions.hpp"
 
 #include "client/libgenv/dictionary.hpp"
-#include "client/libgenv/option_values.hpp"
+#include "client/libgenv/option_contents.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
 #include "dbus/contract/raw_bus.hpp"
@@ -81,6 +81,10 @@ HistoryEvent toHistoryEvent(const Dictionary& event) {
     if (const auto since = spanOf(event, "since"))
         row.since = Time{*since};
     row.settings = detail<std::string>(event, "settings");
+    row.parent = detail<std::string>(event, "parent");
+    row.callerLogin = detail<std::uint32_t>(event, "caller-login");
+    row.callerLoginUser = detail<std::string>(event, "caller-login-user");
+    row.command = detail<std::string>(event, "command");
     return row;
 }
 
@@ -106,6 +110,30 @@ Dictionary toDictionary(const AttachOptions& options) {
     return withoutStrayOptions(options.values().arguments);
 }
 
+namespace {
+
+std::optional<Time> timeUnlessZero(std::uint64_t microseconds) {
+    return microseconds == 0 ? std::nullopt : std::optional(toTime(microseconds));
+}
+
+ParkingState toParkingState(const Properties& properties) {
+    ParkingState parking;
+    parking.state = property<std::string>(properties, "State");
+    for (const auto& row : property<BusAttached>(properties, "ParkedDevices"))
+        parking.devices.push_back({row.get<0>(), row.get<1>()});
+    parking.memoryBytes = property<std::uint64_t>(properties, "ParkedMemory");
+    parking.since = timeUnlessZero(property<std::uint64_t>(properties, "ParkedSince"));
+    parking.reason = property<std::string>(properties, "ParkedReason");
+    parking.takenBy = property<std::string>(properties, "TakenBy");
+    const auto progress = property<BusProgress>(properties, "ParkingProgress");
+    parking.movedBytes = progress.get<0>();
+    parking.bytesToMove = progress.get<1>();
+    parking.problem = property<std::string>(properties, "ParkingProblem");
+    return parking;
+}
+
+} // namespace
+
 Environment toEnvironment(const Properties& properties) {
     Environment environment;
     environment.id = property<std::string>(properties, "Id");
@@ -119,53 +147,16 @@ Environment toEnvironment(const Properties& properties) {
     environment.processes = property<std::vector<std::uint32_t>>(properties, "Processes");
     environment.kernels = property<std::vector<std::string>>(properties, "Kernels");
     environment.devices = property<std::vector<std::uint32_t>>(properties, "Devices");
-    if (const auto expires = unlessZero(property<std::uint64_t>(properties, "Expires")))
-        environment.expires = toTime(*expires);
+    environment.expires = timeUnlessZero(property<std::uint64_t>(properties, "Expires"));
     environment.lingering = property<bool>(properties, "Lingering");
+    for (const auto& device : property<BusAttached>(properties, "Attached"))
+        environment.attached.push_back({device.get<0>(), timeUnlessZero(device.get<1>())});
+    environment.parent = unlessZero(property<std::string>(properties, "Parent"));
+    environment.job = unlessZero(property<std::string>(properties, "Job"));
+    environment.overSubscribable = property<bool>(properties, "OverSubscribable");
+    environment.preemptible = property<std::string>(properties, "Preemptible");
+    environment.parking = toParkingState(properties);
     return environment;
-}
-
-std::optional<std::string> toParent(const Properties& properties) {
-    return unlessZero(property<std::string>(properties, "Parent"));
-}
-
-bool toOverSubscribable(const Properties& properties) {
-    return property<bool>(properties, "OverSubscribable");
-}
-
-std::map<std::string, std::string> toParents(const ManagedObjects& objects) {
-    std::map<std::string, std::string> parents;
-    for (const auto& [path, interfaces] : objects) {
-        const auto found = interfaces.find(EnvironmentProxy::INTERFACE_NAME);
-        if (found == interfaces.end())
-            continue;
-        if (const auto parent = toParent(found->second))
-            parents.emplace(property<std::string>(found->second, "Id"), *parent);
-    }
-    return parents;
-}
-
-HistoryDetails toHistoryDetails(const Dictionary& event) {
-    HistoryDetails details;
-    details.parent = detail<std::string>(event, "parent");
-    details.callerLogin = detail<std::uint32_t>(event, "caller-login");
-    details.callerLoginUser = detail<std::string>(event, "caller-login-user");
-    details.command = detail<std::string>(event, "command");
-    return details;
-}
-
-std::vector<Environment> toEnvironments(const ManagedObjects& objects) {
-    std::vector<Environment> environments;
-    for (const auto& [path, interfaces] : objects) {
-        const auto found = interfaces.find(EnvironmentProxy::INTERFACE_NAME);
-        if (found != interfaces.end())
-            environments.push_back(toEnvironment(found->second));
-    }
-    std::sort(environments.begin(), environments.end(),
-              [](const Environment& a, const Environment& b) {
-                  return std::tie(a.created, a.id) < std::tie(b.created, b.id);
-              });
-    return environments;
 }
 
 DeviceState toDeviceState(const Properties& properties) {
@@ -185,48 +176,14 @@ DeviceState toDeviceState(const Properties& properties) {
     state.utilizationPercent = unlessLargest(property<std::uint32_t>(properties, "Utilization"));
     state.temperatureCelsius = unlessLargest(property<std::int32_t>(properties, "Temperature"));
     state.powerMilliwatts = unlessLargest(property<std::uint64_t>(properties, "PowerUsage"));
-    if (const auto sampledAt = unlessZero(property<std::uint64_t>(properties, "SampledAt")))
-        state.sampledAt = toTime(*sampledAt);
+    state.sampledAt = timeUnlessZero(property<std::uint64_t>(properties, "SampledAt"));
+    state.pciAddress = property<std::string>(properties, "PCIAddress");
+    state.powerLimitMilliwatts = unlessLargest(property<std::uint32_t>(properties, "PowerLimit"));
+    state.reservedFor = unlessZero(property<std::string>(properties, "ReservedFor"));
+    state.isFree = property<bool>(properties, "Free");
+    state.unaccountedMemoryBytes = property<std::uint64_t>(properties, "UnaccountedMemory");
+    state.refusedOpens = property<std::uint64_t>(properties, "RefusedOpens");
     return state;
-}
-
-Overview toOverview(const ManagedObjects& objects) {
-    Overview overview{{}, toEnvironments(objects)};
-    for (const auto& [path, interfaces] : objects) {
-        const auto found = interfaces.find(DeviceProxy::INTERFACE_NAME);
-        if (found != interfaces.end())
-            overview.devices.push_back(toDeviceState(found->second));
-    }
-    std::sort(
-        overview.devices.begin(), overview.devices.end(),
-        [](const DeviceState& a, const DeviceState& b) { return a.device.index < b.device.index; });
-    return overview;
-}
-
-std::map<std::uint32_t, std::string> toLockHolders(const ManagedObjects& objects) {
-    std::map<std::uint32_t, std::string> holders;
-    for (const auto& [path, interfaces] : objects) {
-        const auto found = interfaces.find(DeviceProxy::INTERFACE_NAME);
-        if (found == interfaces.end())
-            continue;
-        if (auto holder = unlessZero(property<std::string>(found->second, "LockedBy")))
-            holders.emplace(property<std::uint32_t>(found->second, "Index"), *std::move(holder));
-    }
-    return holders;
-}
-
-std::map<std::uint32_t, std::string> toReservations(const ManagedObjects& objects) {
-    std::map<std::uint32_t, std::string> reservations;
-    for (const auto& [path, interfaces] : objects) {
-        const auto found = interfaces.find(DeviceProxy::INTERFACE_NAME);
-        if (found == interfaces.end())
-            continue;
-        auto whose = detail<std::string>(found->second, "ReservedFor");
-        if (whose && !whose->empty())
-            reservations.emplace(property<std::uint32_t>(found->second, "Index"),
-                                 *std::move(whose));
-    }
-    return reservations;
 }
 
 ServiceStatus toServiceStatus(const Properties& properties) {
@@ -240,7 +197,8 @@ IsolationState toIsolation(const Dictionary& isolation) {
     return {property<std::string>(isolation, "mode"), property<std::string>(isolation, "wanted"),
             property<bool>(isolation, "suspended"),   property<std::string>(isolation, "trouble"),
             property<Indices>(isolation, "guarded"),  property<Indices>(isolation, "unguarded"),
-            property<Indices>(isolation, "open"),     property<bool>(isolation, "docker-user")};
+            property<Indices>(isolation, "open"),     property<bool>(isolation, "docker-user"),
+            property<bool>(isolation, "render-nodes")};
 }
 
 std::vector<RefusedOpen> toRefusedOpens(BusRefusedOpens refusals) {
@@ -250,18 +208,6 @@ std::vector<RefusedOpen> toRefusedOpens(BusRefusedOpens refusals) {
         rows.push_back({row.get<0>(), unlessLargest(row.get<1>()), std::move(row.get<2>()),
                         row.get<3>(), toTime(row.get<4>()), row.get<5>(), std::move(row.get<6>())});
     return rows;
-}
-
-std::map<std::uint32_t, std::uint64_t> toRefusedOpenCounts(const ManagedObjects& objects) {
-    std::map<std::uint32_t, std::uint64_t> counts;
-    for (const auto& [path, interfaces] : objects) {
-        const auto found = interfaces.find(DeviceProxy::INTERFACE_NAME);
-        if (found == interfaces.end())
-            continue;
-        if (const auto count = detail<std::uint64_t>(found->second, "RefusedOpens"))
-            counts.emplace(property<std::uint32_t>(found->second, "Index"), *count);
-    }
-    return counts;
 }
 
 std::vector<EnforcementAction> toActions(const BusActions& actions) {
@@ -318,14 +264,7 @@ std::vector<UserUse> toUse(BusUse use) {
     return users;
 }
 
-std::vector<QueueEntry> toQueue(BusQueue queue) {
-    std::vector<QueueEntry> entries;
-    entries.reserve(queue.size());
-    for (auto& row : queue)
-        entries.push_back({row.get<0>(), std::move(row.get<1>()), row.get<2>(), row.get<3>(),
-                           toTime(row.get<4>())});
-    return entries;
-}
+namespace {
 
 QueueDescription toQueueDescription(const Dictionary& row) {
     QueueDescription description;
@@ -352,6 +291,30 @@ QueueDescription toQueueDescription(const Dictionary& row) {
         description.hold = {std::move(*limit), property<std::uint64_t>(row, "used"),
                             property<std::uint64_t>(row, "allowed")};
     return description;
+}
+
+} // namespace
+
+WaitingRequest toWaitingRequest(const Dictionary& row) {
+    WaitingRequest request;
+    request.description = toQueueDescription(row);
+    request.preemptible = detail<std::string>(row, "preemptible").value_or("no");
+    request.resumes = detail<bool>(row, "resumes").value_or(false);
+    request.problem = detail<std::string>(row, "taking-problem");
+    const auto taken = detail<BusTaking>(row, "taking");
+    if (!taken || taken->empty())
+        return request;
+    Taking& taking = request.taking.emplace();
+    for (const auto& environment : *taken) {
+        taking.environments.push_back({environment.get<0>(), environment.get<1>(),
+                                       environment.get<2>(), environment.get<3>()});
+        taking.estimate = std::chrono::microseconds{environment.get<4>()};
+    }
+    taking.devices =
+        detail<std::vector<std::uint32_t>>(row, "taking-devices").value_or(taking.devices);
+    if (const auto deadline = detail<std::uint64_t>(row, "taking-deadline"))
+        taking.deadline = toTime(*deadline);
+    return request;
 }
 
 std::pair<std::uint32_t, Notice> toNotice(sdbus::Message& signal) {

@@ -6,6 +6,7 @@
 #include "client/libgenv/dictionary.hpp"
 #include "client/libgenv/properties.hpp"
 #include "genv/isolation.hpp"
+#include "genv/loans.hpp"
 #include "genv/options.hpp"
 #include "genv/types.hpp"
 
@@ -24,28 +25,8 @@ Dictionary toDictionary(const AttachOptions& options);
 /// Converts all properties of an environment. Throws sdbus::Error if one is missing or has another
 /// type.
 Environment toEnvironment(const Properties& properties);
-/// Returns the environments among all objects, oldest first.
-std::vector<Environment> toEnvironments(const ManagedObjects& objects);
-/// Returns the parent of an environment from its properties.
-std::optional<std::string> toParent(const Properties& properties);
-/// Returns whether the holder of an environment consents to over-subscription, from its properties.
-bool toOverSubscribable(const Properties& properties);
-/// Maps the id of each nested environment to the id of its parent.
-std::map<std::string, std::string> toParents(const ManagedObjects& objects);
-/// Returns the details that toHistoryEvent() leaves out.
-HistoryDetails toHistoryDetails(const Dictionary& event);
-
 /// Converts all properties of a device. Throws sdbus::Error if one is missing or has another type.
 DeviceState toDeviceState(const Properties& properties);
-
-/// Returns every device and environment among all objects. Throws sdbus::Error if a property is
-/// missing or has another type.
-Overview toOverview(const ManagedObjects& objects);
-
-/// Returns the environment that holds the lock of each locked device.
-std::map<std::uint32_t, std::string> toLockHolders(const ManagedObjects& objects);
-/// Returns the purpose of each reserved device. Empty if the service reserves none.
-std::map<std::uint32_t, std::string> toReservations(const ManagedObjects& objects);
 
 ServiceStatus toServiceStatus(const Properties& properties);
 
@@ -57,8 +38,6 @@ using BusRefusedOpens =
     std::vector<sdbus::Struct<std::uint32_t, std::uint32_t, std::string, std::uint64_t,
                               std::uint64_t, std::uint32_t, std::string>>;
 std::vector<RefusedOpen> toRefusedOpens(BusRefusedOpens refusals);
-/// Returns the number of refused opens of each device, if the service counts them.
-std::map<std::uint32_t, std::uint64_t> toRefusedOpenCounts(const ManagedObjects& objects);
 
 /// The reply of Enforce and Execute and the content of the signal Enforced: kind, details.
 using BusActions = std::vector<sdbus::Struct<std::string, Dictionary>>;
@@ -77,13 +56,13 @@ std::string toText(const sdbus::Variant& value);
 using BusUse = std::vector<sdbus::Struct<std::uint32_t, std::string, std::uint64_t, std::uint32_t>>;
 std::vector<UserUse> toUse(BusUse use);
 
-/// The reply of ListQueue: ticket, environment, uid, count, since.
-using BusQueue = std::vector<
-    sdbus::Struct<std::uint64_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>>;
-std::vector<QueueEntry> toQueue(BusQueue queue);
+/// The environments of a taking: id, name, user, bytes to move, and the estimate of all in µs.
+using BusTaking =
+    std::vector<sdbus::Struct<std::string, std::string, std::string, std::uint64_t, std::uint64_t>>;
+
 /// Converts an entry of the reply of DescribeQueue. Throws sdbus::Error if a required detail is
 /// missing or has another type.
-QueueDescription toQueueDescription(const Dictionary& row);
+WaitingRequest toWaitingRequest(const Dictionary& row);
 
 /// Converts a signal of dev.genv.Manager to an event, or returns nothing if it is not an event.
 /// Throws sdbus::Error if its arguments have other types.

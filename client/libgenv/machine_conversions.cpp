@@ -13,10 +13,6 @@ namespace genv::client {
 
 namespace {
 
-std::optional<Time> timeUnlessZero(std::uint64_t microseconds) {
-    return microseconds == 0 ? std::nullopt : std::optional(toTime(microseconds));
-}
-
 ProcessDescription toProcessDescription(const Properties& process) {
     ProcessDescription description;
     description.pid = property<std::uint32_t>(process, "pid");
@@ -30,30 +26,6 @@ ProcessDescription toProcessDescription(const Properties& process) {
     if (const auto started = unlessLargest(property<std::uint64_t>(process, "started")))
         description.started = toTime(*started);
     return description;
-}
-
-MachineDevice toMachineDevice(const Properties& properties) {
-    MachineDevice device;
-    device.state = toDeviceState(properties);
-    device.pciAddress = property<std::string>(properties, "PCIAddress");
-    device.powerLimitMilliwatts = unlessLargest(property<std::uint32_t>(properties, "PowerLimit"));
-    device.reservedFor = unlessZero(property<std::string>(properties, "ReservedFor"));
-    return device;
-}
-
-DeviceCondition toDeviceCondition(const Properties& properties) {
-    return {property<bool>(properties, "Free"),
-            property<std::uint64_t>(properties, "UnaccountedMemory")};
-}
-
-MachineEnvironment toMachineEnvironment(const Properties& properties) {
-    MachineEnvironment environment;
-    environment.environment = toEnvironment(properties);
-    for (const auto& device : property<BusAttached>(properties, "Attached"))
-        environment.attached.push_back({device.get<0>(), timeUnlessZero(device.get<1>())});
-    environment.parent = toParent(properties);
-    environment.job = unlessZero(property<std::string>(properties, "Job"));
-    return environment;
 }
 
 } // namespace
@@ -76,17 +48,6 @@ std::vector<ProcessDescription> toProcessDescriptions(const std::vector<Properti
     return descriptions;
 }
 
-std::map<std::uint32_t, DeviceCondition> toDeviceConditions(const ManagedObjects& objects) {
-    std::map<std::uint32_t, DeviceCondition> conditions;
-    for (const auto& [path, interfaces] : objects) {
-        const auto device = interfaces.find(DeviceProxy::INTERFACE_NAME);
-        if (device != interfaces.end())
-            conditions.emplace(property<std::uint32_t>(device->second, "Index"),
-                               toDeviceCondition(device->second));
-    }
-    return conditions;
-}
-
 Machine toMachine(const ManagedObjects& objects, const Properties& manager) {
     Machine machine;
     machine.driverVersion = property<std::string>(manager, "DriverVersion");
@@ -94,15 +55,15 @@ Machine toMachine(const ManagedObjects& objects, const Properties& manager) {
     for (const auto& [path, interfaces] : objects) {
         const auto device = interfaces.find(DeviceProxy::INTERFACE_NAME);
         if (device != interfaces.end())
-            machine.devices.push_back(toMachineDevice(device->second));
+            machine.devices.push_back(toDeviceState(device->second));
         const auto environment = interfaces.find(EnvironmentProxy::INTERFACE_NAME);
         if (environment != interfaces.end())
-            machine.environments.push_back(toMachineEnvironment(environment->second));
+            machine.environments.push_back(toEnvironment(environment->second));
     }
     std::ranges::sort(machine.devices, {},
-                      [](const MachineDevice& device) { return device.state.device.index; });
-    std::ranges::sort(machine.environments, {}, [](const MachineEnvironment& environment) {
-        return std::tie(environment.environment.created, environment.environment.id);
+                      [](const DeviceState& state) { return state.device.index; });
+    std::ranges::sort(machine.environments, {}, [](const Environment& environment) {
+        return std::tie(environment.created, environment.id);
     });
     return machine;
 }

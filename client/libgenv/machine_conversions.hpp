@@ -8,7 +8,6 @@
 #include <sdbus-c++/sdbus-c++.h>
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 namespace genv::client {
@@ -21,9 +20,6 @@ std::vector<Reading> toReadings(const BusReadings& readings);
 /// Converts the reply of DescribeProcesses. Throws sdbus::Error if an entry is missing or has
 /// another type.
 std::vector<ProcessDescription> toProcessDescriptions(const std::vector<Properties>& processes);
-
-/// Returns the condition of each device, by index. Throws sdbus::Error as toMachine() does.
-std::map<std::uint32_t, DeviceCondition> toDeviceConditions(const ManagedObjects& objects);
 
 /// Returns every device and environment among all objects, with the manager's own properties.
 /// Throws sdbus::Error if a property is missing or has another type.

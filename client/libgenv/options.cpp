@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "genv/options.hpp"
 
-#include "client/libgenv/option_values.hpp"
+#include "client/libgenv/option_contents.hpp"
 
 #include <utility>
 
@@ -117,6 +117,11 @@ ActivateOptions& ActivateOptions::setGpuMemoryBytes(std::optional<std::uint64_t>
 
 ActivateOptions& ActivateOptions::setOverSubscribable(bool overSubscribable) {
     put(values_, "over-subscribable", ifTrue(overSubscribable));
+    return *this;
+}
+
+ActivateOptions& ActivateOptions::setPreemptible(const std::optional<std::string>& kind) {
+    put(values_, "preemptible", kind);
     return *this;
 }
 
@@ -252,6 +257,11 @@ AttachOptions& AttachOptions::setOverSubscribe(bool overSubscribe) {
     return *this;
 }
 
+AttachOptions& AttachOptions::setPreemptible(const std::optional<std::string>& kind) {
+    put(values_, "preemptible", kind);
+    return *this;
+}
+
 AttachOptions& AttachOptions::setWait(bool wait) {
     put(values_, "wait", ifTrue(wait));
     return *this;
@@ -349,6 +359,11 @@ ConfigurationChange& ConfigurationChange::setOverSubscribable(bool overSubscriba
     return *this;
 }
 
+ConfigurationChange& ConfigurationChange::setPreemptible(const std::string& kind) {
+    putPart(values_, "preemptible", std::optional(kind));
+    return *this;
+}
+
 ConfigurationChange&
 ConfigurationChange::setLifetime(std::optional<std::chrono::seconds> lifetime) {
     putPart(values_, "lifetime", secondsIn(lifetime));
@@ -421,6 +436,26 @@ Waiting& Waiting::setStopDescriptor(int descriptor) {
 
 Waiting& Waiting::setChanged(std::function<void()> changed) {
     change(values_, [&](Values& values) { values.changed = std::move(changed); });
+    return *this;
+}
+
+Waiting& Waiting::setAgain(std::function<std::optional<std::chrono::milliseconds>()> again) {
+    change(values_, [&](Values& values) { values.again = std::move(again); });
+    return *this;
+}
+
+Waiting& Waiting::setPause(std::function<std::chrono::milliseconds()> pause) {
+    change(values_, [&](Values& values) { values.pause = std::move(pause); });
+    return *this;
+}
+
+Waiting& Waiting::setObject(const std::string& path) {
+    change(values_, [&](Values& values) { values.object = path; });
+    return *this;
+}
+
+Waiting& Waiting::setRepeats(bool repeats) {
+    change(values_, [&](Values& values) { values.repeats = repeats; });
     return *this;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using dbus::raw::Reader;
 
-constexpr std::size_t usualCount = 20; // of the properties of an object
+constexpr std::size_t usualCount = 30; // of the properties of an object
 
 template <typename Type>
 bool readAs(Reader& reader, std::string_view signature, std::optional<Value::Held>& value) {

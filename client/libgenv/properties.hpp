@@ -29,12 +29,15 @@ using BusAttached = std::vector<sdbus::Struct<std::uint32_t, std::uint64_t>>;
 /// Devices of a process: index, used memory, utilisation.
 using BusUses = std::vector<sdbus::Struct<std::uint32_t, std::uint64_t, std::uint32_t>>;
 
+/// The progress of a parking: moved bytes, bytes to move.
+using BusProgress = sdbus::Struct<std::uint64_t, std::uint64_t>;
+
 /// A value of a property.
 class Value {
   public:
     using Held = std::variant<std::string, std::uint64_t, std::uint32_t, std::int32_t, bool,
                               std::vector<std::uint32_t>, std::vector<std::string>, BusAttachments,
-                              BusAttached, BusUses>;
+                              BusAttached, BusUses, BusProgress>;
 
     Value() = default;
     explicit Value(Held held) : held_(std::move(held)) {}

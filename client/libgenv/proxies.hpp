@@ -8,6 +8,7 @@
 #include "dbus/contract/device_proxy.hpp"
 #include "dbus/contract/environment_proxy.hpp"
 #include "dbus/contract/manager_proxy.hpp"
+#include "genv/machine.hpp"
 
 namespace genv::client {
 
@@ -22,6 +23,10 @@ class ManagerProxy final : public ::dev::genv::Manager_proxy {
     void onEnvironmentAdded(const std::string& /*id*/,
                             const sdbus::ObjectPath& /*environment*/) override {}
     void onEnvironmentRemoved(const std::string& /*id*/,
+                              const sdbus::ObjectPath& /*environment*/) override {}
+    void onEnvironmentParked(const std::string& /*id*/, const sdbus::ObjectPath& /*environment*/,
+                             const std::string& /*reason*/) override {}
+    void onEnvironmentResumed(const std::string& /*id*/,
                               const sdbus::ObjectPath& /*environment*/) override {}
     void onAttached(const std::string& /*environment*/, const std::uint32_t& /*device*/) override {}
     void onDetached(const std::string& /*environment*/, const std::uint32_t& /*device*/,
@@ -48,6 +53,7 @@ class DeviceProxy final : public ::dev::genv::Device_proxy {
 };
 
 /// Returns all properties of one interface of an object.
-Properties allProperties(sdbus::IProxy& proxy, const char* interface);
+Properties allProperties(sdbus::IProxy& proxy, const char* interface,
+                         StartsService starts = StartsService::Yes);
 
 } // namespace genv::client

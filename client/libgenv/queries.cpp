@@ -3,7 +3,7 @@
 #include "client/libgenv/client_implementation.hpp"
 #include "client/libgenv/conversions.hpp"
 #include "client/libgenv/dictionary.hpp"
-#include "client/libgenv/option_values.hpp"
+#include "client/libgenv/option_contents.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "genv/client.hpp"
 
@@ -34,31 +34,9 @@ std::vector<EnvironmentEntry> Client::environments() {
     });
 }
 
-std::vector<Environment> Client::environmentDetails() {
-    return client::toEnvironments(implementation_->managedObjects());
-}
-
 Environment Client::environment(const std::string& id) {
     return implementation_->onEnvironment(ReplyTimeout::Usual, id, [](sdbus::IProxy& proxy) {
         return client::toEnvironment(
-            client::allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
-    });
-}
-
-std::map<std::string, std::string> Client::parents() {
-    return client::toParents(implementation_->managedObjects());
-}
-
-std::optional<std::string> Client::parentOf(const std::string& id) {
-    return implementation_->onEnvironment(ReplyTimeout::Usual, id, [](sdbus::IProxy& proxy) {
-        return client::toParent(
-            client::allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
-    });
-}
-
-bool Client::isOverSubscribable(const std::string& id) {
-    return implementation_->onEnvironment(ReplyTimeout::Usual, id, [](sdbus::IProxy& proxy) {
-        return client::toOverSubscribable(
             client::allProperties(proxy, client::EnvironmentProxy::INTERFACE_NAME));
     });
 }
@@ -123,31 +101,13 @@ std::vector<UserUse> Client::use(bool all) {
     });
 }
 
-std::vector<QueueEntry> Client::queue() {
+std::vector<WaitingRequest> Client::queue() {
     return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
-        return client::toQueue(manager.ListQueue());
-    });
-}
-
-std::vector<QueueDescription> Client::describeQueue() {
-    return implementation_->onManager(ReplyTimeout::Usual, [](client::ManagerProxy& manager) {
-        std::vector<QueueDescription> descriptions;
+        std::vector<WaitingRequest> requests;
         for (const client::Dictionary& row : manager.DescribeQueue())
-            descriptions.push_back(client::toQueueDescription(row));
-        return descriptions;
+            requests.push_back(client::toWaitingRequest(row));
+        return requests;
     });
-}
-
-Overview Client::overview() {
-    return client::toOverview(implementation_->managedObjects(client::StartsService::No));
-}
-
-std::map<std::uint32_t, std::string> Client::lockHolders() {
-    return client::toLockHolders(implementation_->managedObjects());
-}
-
-std::map<std::uint32_t, std::string> Client::reservations() {
-    return client::toReservations(implementation_->managedObjects());
 }
 
 std::string Client::snapshot() {
@@ -175,20 +135,6 @@ std::vector<std::string> Client::limitedUsers() {
 
 void Client::history(const HistoryQuery& query,
                      const std::function<void(const HistoryEvent&)>& take) {
-    historyWithDetails(query, [&](const HistoryEvent& event, const auto&) { take(event); });
-}
-
-void Client::historyWithParents(
-    const HistoryQuery& query,
-    const std::function<void(const HistoryEvent&, const std::optional<std::string>&)>& take) {
-    historyWithDetails(query, [&](const HistoryEvent& event, const HistoryDetails& details) {
-        take(event, details.parent);
-    });
-}
-
-void Client::historyWithDetails(
-    const HistoryQuery& query,
-    const std::function<void(const HistoryEvent&, const HistoryDetails&)>& take) {
     const auto microseconds = [](Time time) {
         return static_cast<std::uint64_t>(time.time_since_epoch().count());
     };
@@ -196,19 +142,18 @@ void Client::historyWithDetails(
     for (;;) {
         const auto page =
             implementation_->onManager(ReplyTimeout::Endless, [&](client::ManagerProxy& manager) {
-                std::vector<std::pair<HistoryEvent, HistoryDetails>> events;
+                std::vector<HistoryEvent> events;
                 for (const client::Dictionary& event : manager.ListEvents(
                          microseconds(wanted.since), wanted.until ? microseconds(*wanted.until) : 0,
                          wanted.arguments))
-                    events.emplace_back(client::toHistoryEvent(event),
-                                        client::toHistoryDetails(event));
+                    events.push_back(client::toHistoryEvent(event));
                 return events;
             });
         if (page.empty())
             return;
-        for (const auto& [event, details] : page)
-            take(event, details);
-        wanted.arguments["after"] = sdbus::Variant(page.back().first.cursor);
+        for (const HistoryEvent& event : page)
+            take(event);
+        wanted.arguments["after"] = sdbus::Variant(page.back().cursor);
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/waiting_call.hpp"
 
-#include "client/libgenv/option_values.hpp"
+#include "client/libgenv/option_contents.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "client/libgenv/service_start.hpp"
 #include "dbus/contract/names.hpp"
@@ -39,23 +39,12 @@ WaitingCall::WaitingCall(Connection& listening, Waiting waiting, Uses uses, Dead
                          Begins begins)
     : listening_(listening), waiting_(std::move(waiting)), uses_(uses), deadline_(deadline),
       followedBefore_(listening.isFollowing()), hasCalled_(begins == Begins::Again) {
-    const auto note = [this](sdbus::Message&) { hasChanged_ = true; };
     listening_.call(ReplyTimeout::Usual, [&] {
-        changes_ = std::make_unique<ServiceSignals>(listening_,
-                                                    waiting_.values().changed
-                                                        ? std::string("interface='") +
-                                                              ManagerProxy::INTERFACE_NAME + "'"
-                                                        : "",
-                                                    note, [this](bool) { onService(); });
-        if (waiting_.values().changed)
-            deviceChanges_ = std::make_unique<ServiceSignals>(
-                listening_,
-                std::string("interface='org.freedesktop.DBus.Properties',path_namespace='") +
-                    contract::devicePathPrefix + "'",
-                note);
+        service_ = std::make_unique<ServiceSignals>(listening_, "", nullptr,
+                                                    [this](bool) { onService(); });
     });
     if (hasCalled_)
-        listening_.follow(changes_->service());
+        listening_.follow(service_->service());
 }
 
 WaitingCall::~WaitingCall() {
@@ -63,10 +52,25 @@ WaitingCall::~WaitingCall() {
         listening_.stopFollowing();
 }
 
+// Most calls are answered before they need this, which takes six questions to the bus.
+void WaitingCall::listenForChanges() {
+    constexpr const char* properties = "interface='org.freedesktop.DBus.Properties',";
+    std::vector<std::string> rules{
+        std::string("interface='") + ManagerProxy::INTERFACE_NAME + "',member='QueueChanged'",
+        std::string(properties) + "path_namespace='" + contract::devicePathPrefix + "'"};
+    if (!waiting_.values().object.empty())
+        rules.push_back(std::string(properties) + "path='" + waiting_.values().object + "'");
+    listening_.call(ReplyTimeout::Usual, [&] {
+        for (const std::string& rule : rules)
+            changes_.push_back(std::make_unique<ServiceSignals>(
+                listening_, rule, [this](sdbus::Message&) { hasChanged_ = true; }));
+    });
+}
+
 void WaitingCall::onService() {
     hasChanged_ = true;
     if (hasCalled_)
-        listening_.follow(changes_->service());
+        listening_.follow(service_->service());
 }
 
 bool WaitingCall::run(const Send& send) {
@@ -79,7 +83,7 @@ bool WaitingCall::run(const Send& send) {
         try {
             return attempt(send);
         } catch (const ServiceUnavailable& error) {
-            if (!wasInterrupted(error) && !interrupted)
+            if (!waiting_.values().repeats || (!wasInterrupted(error) && !interrupted))
                 throw;
             interrupted = true;
             shortAttempts = Clock::now() - began < shortAttempt ? shortAttempts + 1 : 0;
@@ -98,7 +102,7 @@ bool WaitingCall::attempt(const Send& send) {
         if (listening_.allowsInteraction())
             own->call(ReplyTimeout::Usual, [&] { own->allowInteraction(true); });
         if (hasCalled_)
-            own->follow(changes_->service());
+            own->follow(service_->service());
     }
     Connection& connection = own ? *own : listening_;
     bool answered = false;
@@ -114,11 +118,31 @@ bool WaitingCall::attempt(const Send& send) {
     // The bus starts the service for the first call, and only for that.
     hasCalled_ = true;
     isPending_ = true;
-    listening_.follow(changes_->service());
+    listening_.follow(service_->service());
     const bool isAnswered = awaitAnswer(connection, answered);
     if (failure)
         throwTranslated(*failure);
     return isAnswered;
+}
+
+void WaitingCall::tellOfChange() {
+    if (changes_.empty())
+        listenForChanges();
+    hasChanged_ = false;
+    waiting_.values().changed();
+    const auto delay = waiting_.values().again ? waiting_.values().again() : std::nullopt;
+    const auto now = Clock::now();
+    nextCall_ = delay ? std::optional(now + *delay) : std::nullopt;
+    pauseEnd_ = now + (waiting_.values().pause ? waiting_.values().pause() : 0ms);
+}
+
+// Returns when to call `changed` next, or nothing if only a change tells. `begin`: not before.
+std::optional<WaitingCall::Clock::time_point>
+WaitingCall::whenToTell(Clock::time_point begin) const {
+    auto next = nextCall_;
+    if (hasChanged_)
+        next = next ? std::min(*next, pauseEnd_) : pauseEnd_;
+    return next && waiting_.values().changed ? std::optional(std::max(begin, *next)) : std::nullopt;
 }
 
 // Returns false if the wait was canceled.
@@ -132,15 +156,15 @@ bool WaitingCall::awaitAnswer(Connection& connection, const bool& answered) {
         listening_.call(ReplyTimeout::Usual, [&] { listening_.handleArrived(); });
         if (answered)
             return true;
-        const bool isQuiet = Clock::now() < quietUntil;
-        if (hasChanged_ && waiting_.values().changed && !isQuiet) {
-            hasChanged_ = false;
-            waiting_.values().changed();
+        const auto next = whenToTell(quietUntil);
+        const auto now = Clock::now();
+        if (next && *next <= now) {
+            tellOfChange();
             continue; // its calls may have received messages
         }
         std::optional<std::chrono::milliseconds> maxWait;
-        if (isQuiet)
-            maxWait = std::chrono::ceil<std::chrono::milliseconds>(quietUntil - Clock::now());
+        if (next)
+            maxWait = std::chrono::ceil<std::chrono::milliseconds>(*next - now);
         stopped = !Connection::waitForArrival(connection, listening_,
                                               waiting_.values().stopDescriptor, maxWait);
     }
@@ -151,10 +175,10 @@ bool WaitingCall::awaitService() {
     auto nextCheck = Clock::now() + betweenChecks;
     for (;;) {
         listening_.call(ReplyTimeout::Usual, [&] { listening_.handleArrived(); });
-        if (changes_->serviceIsThere())
+        if (service_->serviceIsThere())
             return true;
-        if (std::exchange(hasChanged_, false) && waiting_.values().changed)
-            waiting_.values().changed();
+        if (hasChanged_ && waiting_.values().changed)
+            tellOfChange();
         const auto now = Clock::now();
         if (deadline_ && *deadline_ <= now)
             throw Error(contract::error::timeout, "the service genvd does not run");

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace genv::client {
 
@@ -58,6 +59,9 @@ class WaitingCall {
     bool awaitAnswer(Connection& connection, const bool& answered);
     bool awaitService();
     void onService();
+    void listenForChanges();
+    void tellOfChange();
+    [[nodiscard]] std::optional<Clock::time_point> whenToTell(Clock::time_point begin) const;
 
     Connection& listening_;
     const Waiting waiting_;
@@ -67,8 +71,10 @@ class WaitingCall {
     bool hasCalled_;
     bool isPending_ = false;
     bool hasChanged_ = true;
-    std::unique_ptr<ServiceSignals> changes_;
-    std::unique_ptr<ServiceSignals> deviceChanges_;
+    std::optional<Clock::time_point> nextCall_; ///< of `changed`, although nothing changes
+    Clock::time_point pauseEnd_{};              ///< `changed` is not called before
+    std::unique_ptr<ServiceSignals> service_;
+    std::vector<std::unique_ptr<ServiceSignals>> changes_; ///< once the call has not been answered
 };
 
 } // namespace genv::client

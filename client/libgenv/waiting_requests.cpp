@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The requests of Client whose answer can take long, and that the caller can stop meanwhile.
 #include "client/libgenv/client_implementation.hpp"
-#include "client/libgenv/option_values.hpp"
+#include "client/libgenv/option_contents.hpp"
 #include "client/libgenv/process_arguments.hpp"
 #include "client/libgenv/proxies.hpp"
 #include "dbus/contract/names.hpp"
@@ -41,6 +41,38 @@ class RemainingTime {
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
+// The progress of a parking is among the properties of its environment.
+Waiting watched(Waiting waiting, const std::string& environment) {
+    return waiting.setObject(client::environmentPath(environment));
+}
+
+// The service keeps the place of a request in the queue over its end, and the caller asks again. A
+// request that does not wait may have been carried out.
+Waiting repeatedIf(bool waits, Waiting waiting) {
+    return waiting.setRepeats(waits);
+}
+
+// Returns a function that calls a method which answers with devices, and stores them in `indices`.
+// A repeated call gets the rest of the timeout. The references must outlive the function.
+auto deviceRequest(const char* method, const std::string& environment, const AttachOptions& options,
+                   std::vector<std::uint32_t>& indices) {
+    return [method, &environment, &options, &indices, remaining = RemainingTime(options.timeout())](
+               client::Connection& connection, const client::WaitingCall::Answered& done) {
+        AttachOptions request = options;
+        request.setTimeout(remaining.get());
+        auto proxy = connection.proxy(client::environmentPath(environment));
+        proxy->callMethodAsync(method)
+            .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
+            .withArguments(client::toDictionary(request))
+            .uponReplyInvoke([&indices, done](dbus::compat::Failure error,
+                                              const std::vector<std::uint32_t>& attached) {
+                indices = attached;
+                done(dbus::compat::errorOf(error));
+            });
+        return proxy;
+    };
+}
+
 } // namespace
 
 std::optional<std::string> Client::activate(const ActivateOptions& options,
@@ -48,7 +80,7 @@ std::optional<std::string> Client::activate(const ActivateOptions& options,
     std::string id;
     const RemainingTime remaining(options.timeout());
     const bool answered = implementation_->wait(
-        waiting,
+        repeatedIf(options.waits(), waiting),
         [&](client::Connection& connection, const client::WaitingCall::Answered& done) {
             ActivateOptions request = options;
             request.setTimeout(remaining.get());
@@ -73,24 +105,35 @@ std::optional<std::string> Client::activate(const ActivateOptions& options,
 std::optional<std::vector<std::uint32_t>>
 Client::attach(const std::string& id, const AttachOptions& options, const Waiting& waiting) {
     std::vector<std::uint32_t> indices;
-    const RemainingTime remaining(options.timeout());
+    const auto send = deviceRequest("Attach", id, options, indices);
+    const bool answered = Implementation::aboutEnvironment(id, [&] {
+        return implementation_->wait(repeatedIf(options.waits(), waiting), send, options.timeout());
+    });
+    return answered ? std::optional(std::move(indices)) : std::nullopt;
+}
+
+bool Client::park(const std::string& id, const Waiting& waiting) {
     const auto send = [&](client::Connection& connection,
                           const client::WaitingCall::Answered& done) {
-        AttachOptions request = options;
-        request.setTimeout(remaining.get());
         auto proxy = connection.proxy(client::environmentPath(id));
-        proxy->callMethodAsync("Attach")
+        proxy->callMethodAsync("Park")
             .onInterface(client::EnvironmentProxy::INTERFACE_NAME)
-            .withArguments(client::toDictionary(request))
-            .uponReplyInvoke([&indices, done](dbus::compat::Failure error,
-                                              const std::vector<std::uint32_t>& attached) {
-                indices = attached;
-                done(dbus::compat::errorOf(error));
-            });
+            .withArguments(client::Dictionary{})
+            .uponReplyInvoke(
+                [done](dbus::compat::Failure error) { done(dbus::compat::errorOf(error)); });
         return proxy;
     };
+    return Implementation::aboutEnvironment(
+        id, [&] { return implementation_->wait(watched(waiting, id), send); });
+}
+
+std::optional<std::vector<std::uint32_t>>
+Client::resume(const std::string& id, const AttachOptions& options, const Waiting& waiting) {
+    std::vector<std::uint32_t> indices;
+    const auto send = deviceRequest("Resume", id, options, indices);
+    // The timeout is that of the wait for devices. Moving the memory takes as long as it takes.
     const bool answered = Implementation::aboutEnvironment(
-        id, [&] { return implementation_->wait(waiting, send, options.timeout()); });
+        id, [&] { return implementation_->wait(watched(waiting, id), send); });
     return answered ? std::optional(std::move(indices)) : std::nullopt;
 }
 

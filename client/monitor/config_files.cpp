@@ -3,7 +3,7 @@
 
 #include "client/monitor/folder.hpp"
 #include "client/monitor/templates.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <fmt/format.h>
 

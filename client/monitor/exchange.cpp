@@ -16,6 +16,16 @@ namespace {
 constexpr std::size_t maxActions = 64;
 constexpr std::size_t maxReasonLength = 64;
 
+// Counts under "other" what is too much.
+void countBounded(std::map<std::pair<std::string, std::string>, std::uint64_t>& counts,
+                  const std::string& first, const std::string& reason) {
+    const bool isNew = !counts.contains({first, reason});
+    if (isNew && (counts.size() >= maxActions || reason.size() > maxReasonLength))
+        ++counts[{first, "other"}];
+    else
+        ++counts[{first, reason}];
+}
+
 } // namespace
 
 Exchange::Exchange(std::chrono::nanoseconds oldest, std::chrono::nanoseconds delay)
@@ -80,11 +90,25 @@ void Exchange::expire() {
 
 void Exchange::countAction(const std::string& action, const std::string& reason) {
     const std::lock_guard lock(mutex_);
-    const bool isNew = !counters_.actions.contains({action, reason});
-    if (isNew && (counters_.actions.size() >= maxActions || reason.size() > maxReasonLength))
-        ++counters_.actions[{action, "other"}];
-    else
-        ++counters_.actions[{action, reason}];
+    countBounded(counters_.actions, action, reason);
+}
+
+void Exchange::countPark(const std::string& reason, const std::string& result, double seconds) {
+    const std::lock_guard lock(mutex_);
+    countBounded(counters_.parks, result, reason);
+    counters_.parkingSeconds += seconds;
+}
+
+void Exchange::countTaking(const std::string& result, double seconds) {
+    const std::lock_guard lock(mutex_);
+    ++counters_.takings[result];
+    counters_.takingSeconds += seconds;
+}
+
+void Exchange::countResume(const std::string& result, double seconds) {
+    const std::lock_guard lock(mutex_);
+    ++counters_.resumes[result];
+    counters_.resumingSeconds += seconds;
 }
 
 void Exchange::countError() {

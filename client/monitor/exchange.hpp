@@ -46,6 +46,12 @@ class Exchange {
     /// Makes the next scrape request a sample, even if the last one is young.
     void expire();
     void countAction(const std::string& action, const std::string& reason);
+    /// Counts a taking of GPUs on loan, with the time that it took.
+    void countTaking(const std::string& result, double seconds);
+    /// Counts an attempt to park an environment, with the time that it took.
+    void countPark(const std::string& reason, const std::string& result, double seconds);
+    /// Counts a resumed environment, with the time that it took, or a lost process.
+    void countResume(const std::string& result, double seconds);
     void countError();
     void countFailure(const std::string& kind);
 

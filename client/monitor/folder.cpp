@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/folder.hpp"
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/foreign.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <algorithm>
 #include <set>
@@ -53,27 +53,20 @@ std::string toLabel(std::string_view text) {
 }
 
 std::uint64_t confine(ServiceState& state) {
-    for (DeviceState& device : state.overview.devices) {
+    for (DeviceState& device : state.machine.devices) {
         confine(device.device);
         device.health = toLabel(device.health);
     }
-    for (Environment& environment : state.overview.environments)
+    for (Environment& environment : state.machine.environments)
         confine(environment);
     state.isolation.wanted = toLabel(state.isolation.wanted);
     std::uint64_t omitted =
-        keepFirst(state.overview.devices, maxDevices,
+        keepFirst(state.machine.devices, maxDevices,
                   [](const DeviceState& device) { return device.device.index; }) +
-        keepFirst(state.overview.environments, maxEnvironments,
+        keepFirst(state.machine.environments, maxEnvironments,
                   [](const Environment& environment) { return environment.id; }) +
         keepFirst(state.processes, maxProcesses,
                   [](const ComputeProcess& process) { return process.pid; });
-    const auto isOmitted = [&](const auto& entry) {
-        return std::ranges::none_of(state.overview.devices, [&](const DeviceState& device) {
-            return device.device.index == entry.first;
-        });
-    };
-    std::erase_if(state.refusedOpens, isOmitted);
-    std::erase_if(state.conditions, isOmitted);
     std::size_t uses = 0;
     for (ComputeProcess& process : state.processes) {
         if (process.environment)

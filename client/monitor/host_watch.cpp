@@ -3,9 +3,9 @@
 
 #include "client/monitor/foreign.hpp"
 #include "client/monitor/nvidia_smi.hpp"
-#include "client/monitor/old_genv.hpp"
+#include "client/monitor/old_genv_sample.hpp"
 #include "client/remote/fleet/old_genv.hpp"
-#include "client/remote/ssh/command.hpp"
+#include "client/remote/ssh/remote_command.hpp"
 
 #include <fmt/format.h>
 
@@ -121,7 +121,7 @@ void HostWatch::serveWithoutBus(Clock::time_point until) {
             continue;
         }
         Sample sample;
-        sample.machine = Machine::WithoutGenv;
+        sample.machine = MachineSoftware::WithoutGenv;
         sample.begun = Clock::now();
         takeWithoutService(sample);
         exchange().publish(std::move(sample));
@@ -131,7 +131,7 @@ void HostWatch::serveWithoutBus(Clock::time_point until) {
 void HostWatch::publishUnreached(const HostFailure& failure) {
     exchange().countFailure(reasonOf(failure.trouble()));
     Sample sample;
-    sample.machine = Machine::Unreached;
+    sample.machine = MachineSoftware::Unreached;
     sample.begun = Clock::now();
     sample.standsUntil = Clock::time_point::max();
     exchange().publish(std::move(sample));
@@ -152,7 +152,8 @@ Sample HostWatch::take(Client& client) {
             askService(client, sample);
             return sample;
         }
-        sample.machine = client.serviceIsInstalled() ? Machine::WithService : Machine::WithoutGenv;
+        sample.machine = client.serviceIsInstalled() ? MachineSoftware::WithService
+                                                     : MachineSoftware::WithoutGenv;
     }
     takeWithoutService(sample);
     return sample;
@@ -193,13 +194,13 @@ void HostWatch::takeWithoutService(Sample& sample) {
     if (failure &&
         (cancellation.isCancelled() || (!isReached && failure->trouble() != Trouble::TimedOut)))
         throw *failure;
-    if (sample.machine == Machine::WithoutGenv && (mayHaveOldGenv() || !isReached))
+    if (sample.machine == MachineSoftware::WithoutGenv && (mayHaveOldGenv() || !isReached))
         askForOldGenv(sample, isReached, {settings_.timeout, &cancellation});
     logDriver(failure);
     if (!failure) {
         if (!sample.state)
             sample.state.emplace();
-        mergeReadings(sample.state->overview.devices, std::move(readings));
+        mergeReadings(sample.state->machine.devices, std::move(readings));
     }
     if (sample.state)
         sample.omitted = confine(*sample.state);
@@ -220,7 +221,7 @@ void HostWatch::askForOldGenv(Sample& sample, bool isReached, const remote::SshB
             throw;
     }
     if (sample.state)
-        sample.machine = Machine::WithOldGenv;
+        sample.machine = MachineSoftware::WithOldGenv;
 }
 
 std::vector<DeviceState> HostWatch::readDevices(const remote::SshBounds& bounds) const {

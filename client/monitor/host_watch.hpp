@@ -5,7 +5,7 @@
 #pragma once
 
 #include "client/monitor/deadlines.hpp"
-#include "client/monitor/watch.hpp"
+#include "client/monitor/service_watch.hpp"
 #include "client/remote/ssh/session.hpp"
 
 #include <functional>

@@ -2,18 +2,18 @@
 // genv-monitor: exports the state of the service in Prometheus' format, for this machine or for
 // other hosts over SSH. It always answers the network as an unprivileged user. The threads of the
 // web server see only finished samples, and one thread talks to each machine.
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/monitor/config_files.hpp"
 #include "client/monitor/exchange.hpp"
-#include "client/monitor/hosts.hpp"
+#include "client/monitor/exporter_hosts.hpp"
+#include "client/monitor/exporter_options.hpp"
 #include "client/monitor/metrics.hpp"
-#include "client/monitor/options.hpp"
 #include "client/monitor/server.hpp"
-#include "client/monitor/watch.hpp"
+#include "client/monitor/service_watch.hpp"
 #include "client/remote/ssh/ssh.hpp"
-#include "core/command_line/parsing.hpp"
-#include "core/text.hpp"
-#include "core/user_database.hpp"
+#include "core/base/command_line/parsing.hpp"
+#include "core/base/text.hpp"
+#include "core/base/user_database.hpp"
 
 #include <fmt/format.h>
 #include <grp.h>
@@ -88,7 +88,7 @@ bool isUnit() {
     return main != nullptr && main == std::to_string(getpid());
 }
 
-void announce(const Options& options, const std::string& target) {
+void announce(const ExporterOptions& options, const std::string& target) {
     if (isUnit()) { // whose journal has events, and no advice
         fmt::print("Serving metrics at http://{}/metrics\n", target);
     } else {
@@ -110,7 +110,7 @@ void announce(const Options& options, const std::string& target) {
 }
 
 // Answers scrapes with the text of `scrape` while `work` runs.
-void serve(const Options& options, const Server::Scrape& scrape,
+void serve(const ExporterOptions& options, const Server::Scrape& scrape,
            const std::function<void()>& work) {
     Server server(options.address, options.port);
     const std::string target = endpoint(reachable(options.address), server.port());
@@ -121,7 +121,7 @@ void serve(const Options& options, const Server::Scrape& scrape,
     work();
 }
 
-void serveThisMachine(const Options& options, int stop) {
+void serveThisMachine(const ExporterOptions& options, int stop) {
     setenv("SYSTEMD_BUS_TIMEOUT", callTimeout, 0);
     // A scrape after each interval must find that the sample before it is too old.
     Exchange exchange(std::chrono::nanoseconds(options.interval) * 9 / 10);
@@ -144,7 +144,7 @@ std::chrono::milliseconds timeoutOf(std::chrono::seconds interval) {
                                                std::chrono::milliseconds(interval) * 8 / 10);
 }
 
-void serveHosts(const Options& options, int stop) {
+void serveHosts(const ExporterOptions& options, int stop) {
     if (geteuid() == 0)
         throw std::runtime_error("refusing to run as root, because a network service should not, "
                                  "and the user nobody has no SSH key; start genv-monitor as a user "
@@ -161,7 +161,7 @@ void serveHosts(const Options& options, int stop) {
     serve(options, scrape, [&] { hosts.run(stop); });
 }
 
-void run(const Options& options) {
+void run(const ExporterOptions& options) {
     umask(077);
     const int stop = stopSignals();
     if (options.hosts.empty())
@@ -178,7 +178,7 @@ int main(int count, char** arguments) {
     using namespace genv::monitor;
     genv::client::openStandardDescriptors();
     try {
-        const Options options = parseOptions(count, arguments);
+        const ExporterOptions options = parseOptions(count, arguments);
         if (!options.isAboutItself)
             run(options);
         return EXIT_SUCCESS;

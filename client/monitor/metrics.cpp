@@ -3,8 +3,9 @@
 
 #include "client/monitor/metric.hpp"
 #include "client/monitor/state_metrics.hpp"
-#include "core/rule_definitions.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/model/reason.hpp"
+#include "core/settings/rule_definitions.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -69,13 +70,58 @@ void collectActions(std::vector<MetricFamily>& all, const Counters& counters) {
                     static_cast<double>(count));
 }
 
+// As with the actions, counters of the usual reasons start at 0.
+void collectParkings(std::vector<MetricFamily>& all, const Counters& counters) {
+    Metric parks(all, "genv_parks_total",
+                 "Attempts to park an environment since the exporter started, by result: parked, "
+                 "or failed",
+                 MetricType::Counter);
+    auto counts = counters.parks;
+    for (const core::Reason& reason :
+         {core::Reason::user(), core::Reason::admin(), core::Reason::taken()}) {
+        for (const char* result : {outcome::parked, outcome::failed})
+            counts.try_emplace({result, std::string(reason.text())}, 0);
+    }
+    for (const auto& [key, count] : counts)
+        parks.add({{"reason", core::printable(key.second)}, {"result", key.first}},
+                  static_cast<double>(count));
+    Metric resumes(all, "genv_resumes_total",
+                   "Environments that went on after parking (resumed), and processes that the "
+                   "driver did not restore (lost), since the exporter started",
+                   MetricType::Counter);
+    for (const char* result : {outcome::resumed, outcome::lost}) {
+        const auto found = counters.resumes.find(result);
+        resumes.add({{"result", result}},
+                    found == counters.resumes.end() ? 0 : static_cast<double>(found->second));
+    }
+    Metric takings(
+        all, "genv_takings_total",
+        "Requests for which environments on loan were parked since the exporter started, "
+        "by result: granted, or failed",
+        MetricType::Counter);
+    for (const char* result : {outcome::granted, outcome::failed}) {
+        const auto found = counters.takings.find(result);
+        takings.add({{"result", result}},
+                    found == counters.takings.end() ? 0 : static_cast<double>(found->second));
+    }
+    Metric(all, "genv_taking_seconds_total", "Time that these requests waited for that",
+           MetricType::Counter)
+        .add({}, counters.takingSeconds);
+    Metric(all, "genv_parking_seconds_total", "Time that parking took", MetricType::Counter)
+        .add({}, counters.parkingSeconds);
+    Metric(all, "genv_resuming_seconds_total",
+           "Time that resuming took, from the grant of the devices", MetricType::Counter)
+        .add({}, counters.resumingSeconds);
+}
+
 void collectPresence(std::vector<MetricFamily>& all, const Sample* sample) {
-    const Machine machine = sample != nullptr ? sample->machine : Machine::Unreached;
+    const MachineSoftware machine =
+        sample != nullptr ? sample->machine : MachineSoftware::Unreached;
     Metric(all, "genv_host_up", "1 if the host answered, else 0")
-        .add({}, machine == Machine::Unreached ? 0 : 1);
-    if (machine != Machine::Unreached)
-        installed(all, machine != Machine::WithoutGenv);
-    if (machine == Machine::WithService)
+        .add({}, machine == MachineSoftware::Unreached ? 0 : 1);
+    if (machine != MachineSoftware::Unreached)
+        installed(all, machine != MachineSoftware::WithoutGenv);
+    if (machine == MachineSoftware::WithService)
         up(all, sample->isUp);
 }
 
@@ -89,7 +135,7 @@ void collectHostErrors(std::vector<MetricFamily>& all, const Served& served) {
         const std::uint64_t count = found == served.counters.failures.end() ? 0 : found->second;
         failures.add({{"reason", reason}}, static_cast<double>(count));
     }
-    if (!served.sample || served.sample->machine == Machine::Unreached)
+    if (!served.sample || served.sample->machine == MachineSoftware::Unreached)
         return;
     duration(all, served.sample->took);
     Metric(all, "genv_host_left_out",
@@ -101,9 +147,12 @@ std::vector<MetricFamily> collectHost(const Served& served, Time now, const Sele
     std::vector<MetricFamily> all;
     collectPresence(all, served.sample.get());
     collectHostErrors(all, served);
-    const bool hasService = served.sample && served.sample->machine == Machine::WithService;
+    const bool hasService = served.sample && served.sample->machine == MachineSoftware::WithService;
     if (hasService || !served.counters.actions.empty())
         collectActions(all, served.counters);
+    if (hasService || !served.counters.parks.empty() || !served.counters.resumes.empty() ||
+        !served.counters.takings.empty())
+        collectParkings(all, served.counters);
     if (served.sample)
         collectState(all, *served.sample, now, selection);
     return all;
@@ -121,6 +170,7 @@ std::vector<MetricFamily> collectMetrics(const Served& served,
     duration(all, served.sample ? served.sample->took : timeout);
     errors(all, served.counters);
     collectActions(all, served.counters);
+    collectParkings(all, served.counters);
     if (served.sample)
         collectState(all, *served.sample, now, selection);
     return all;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/monitor/state_metrics.hpp"
 
+#include "client/environment_job.hpp"
+#include "client/jobs/model/attempt_environment_id.hpp"
 #include "client/monitor/metric.hpp"
-#include "client/slurm_jobs.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <algorithm>
 #include <map>
@@ -32,7 +33,7 @@ class Collector {
   public:
     Collector(const ServiceState& state, Time now, std::vector<MetricFamily>& all)
         : state_(state), now_(now), all_(all) {
-        for (const Environment& environment : state_.overview.environments)
+        for (const Environment& environment : state_.machine.environments)
             owners_.emplace(environment.id, environment.user);
         for (const ComputeProcess& process : state_.processes) {
             if (process.environment)
@@ -47,17 +48,19 @@ class Collector {
     void conditions() const;
     void availableMemory() const;
     void totals() const;
+    void jobs() const;
     void environments() const;
     void processes() const;
     void users() const;
     void queue() const;
+    void parked() const;
     void isolation() const;
 
   private:
     template <typename Value>
     void eachDevice(const char* name, const char* help, Value value) const {
         Metric metric(all_, name, help);
-        for (const DeviceState& device : state_.overview.devices)
+        for (const DeviceState& device : state_.machine.devices)
             value(metric, index(device), device);
     }
     static Labels index(const DeviceState& device) {
@@ -140,16 +143,17 @@ void Collector::claims() const {
 }
 
 void Collector::conditions() const {
-    Metric free(all_, "genv_device_free",
-                "1 if no environment holds the device, nothing outside genv uses it, its health is "
-                "ok and it is not reserved, else 0");
-    for (const auto& [index, condition] : state_.conditions)
-        free.add({{"index", std::to_string(index)}}, condition.isFree ? 1 : 0);
-    Metric unaccounted(all_, "genv_device_memory_unaccounted_bytes",
-                       "Used memory that no process accounts for");
-    for (const auto& [index, condition] : state_.conditions)
-        unaccounted.add({{"index", std::to_string(index)}},
-                        static_cast<double>(condition.unaccountedMemoryBytes));
+    eachDevice("genv_device_free",
+               "1 if no environment holds the device, nothing outside genv uses it, its health is "
+               "ok and it is not reserved, else 0",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.isFree ? 1 : 0);
+               });
+    eachDevice("genv_device_memory_unaccounted_bytes", "Used memory that no process accounts for",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels),
+                              static_cast<double>(device.unaccountedMemoryBytes));
+               });
 }
 
 void Collector::availableMemory() const {
@@ -163,24 +167,45 @@ void Collector::availableMemory() const {
 
 void Collector::totals() const {
     const auto attached =
-        std::ranges::count_if(state_.overview.devices, [](const DeviceState& device) {
+        std::ranges::count_if(state_.machine.devices, [](const DeviceState& device) {
             return !device.attachments.empty();
         });
     std::set<std::string> users;
     for (const auto& [environment, user] : owners_)
         users.insert(user);
     Metric(all_, "genv_environments_total", "Active environments")
-        .add({}, sizeOf(state_.overview.environments));
+        .add({}, sizeOf(state_.machine.environments));
     Metric(all_, "genv_environments_lingering",
            "Lingering environments: only processes that still use their devices keep them")
         .add({}, static_cast<double>(std::ranges::count_if(
-                     state_.overview.environments,
+                     state_.machine.environments,
                      [](const Environment& environment) { return environment.lingering; })));
     Metric(all_, "genv_processes_total", "Processes that use a device")
         .add({}, sizeOf(state_.processes));
     Metric(all_, "genv_attached_devices_total", "Devices that an environment holds")
         .add({}, static_cast<double>(attached));
     Metric(all_, "genv_users_total", "Users who have an environment").add({}, sizeOf(users));
+}
+
+// The jobs of genvctl submit; those of Slurm have a label of their own.
+void Collector::jobs() const {
+    std::set<std::uint32_t> devices;
+    std::size_t environments = 0;
+    for (const Environment& environment : state_.machine.environments) {
+        if (!genv::jobs::jobOf(environment.id))
+            continue;
+        ++environments;
+        devices.insert(environment.devices.begin(), environment.devices.end());
+    }
+    Metric(all_, "genv_environments_of_jobs", "Environments of jobs of genvctl submit")
+        .add({}, static_cast<double>(environments));
+    Metric(all_, "genv_attached_devices_of_jobs",
+           "Devices that environments of jobs of genvctl submit hold, each counted once")
+        .add({}, sizeOf(devices));
+}
+
+std::string numberText(const std::optional<genv::jobs::JobNumber>& job) {
+    return job ? std::to_string(*job) : "";
 }
 
 void Collector::environments() const {
@@ -190,7 +215,7 @@ void Collector::environments() const {
                    "Devices that the environment holds");
     Metric lingering(all_, "genv_environment_lingering",
                      "1 if only processes that still use its devices keep the environment, else 0");
-    for (const Environment& environment : state_.overview.environments) {
+    for (const Environment& environment : state_.machine.environments) {
         lingering.add({{"eid", environment.id}}, environment.lingering ? 1 : 0);
         const auto found = processesOf_.find(environment.id);
         processes.add({{"eid", environment.id}}, found == processesOf_.end() ? 0 : found->second);
@@ -222,7 +247,7 @@ void Collector::users() const {
     };
     std::map<std::string, Share> shares;
     Metric info(all_, "genv_environment_info", "An active environment; always 1");
-    for (const Environment& environment : state_.overview.environments) {
+    for (const Environment& environment : state_.machine.environments) {
         Share& share = shares[environment.user];
         share.environments += 1;
         if (const auto found = processesOf_.find(environment.id); found != processesOf_.end())
@@ -231,7 +256,8 @@ void Collector::users() const {
         info.add({{"eid", environment.id},
                   {"username", core::printable(environment.user)},
                   {"name", core::printable(environment.configuration.name.value_or(""))},
-                  {"job", client::slurmJobOf(environment.id).value_or("")}},
+                  {"job", client::slurmJobOf(environment.id).value_or("")},
+                  {"genv_job", numberText(genv::jobs::jobOf(environment.id))}},
                  1);
     }
     Metric environments(all_, "genv_user_environments_total", "Active environments of the user");
@@ -250,7 +276,8 @@ void Collector::users() const {
 void Collector::queue() const {
     double maxWait = 0;
     std::size_t held = 0;
-    for (const QueueDescription& request : state_.queue) {
+    for (const WaitingRequest& waiting : state_.queue) {
+        const QueueDescription& request = waiting.description;
         if (request.hold)
             ++held;
         else
@@ -263,10 +290,21 @@ void Collector::queue() const {
         .add({}, static_cast<double>(held));
     Metric order(all_, "genv_queue_order", "1, with the order of the queue while requests wait");
     if (!state_.queue.empty())
-        order.add({{"order", core::printable(state_.queue.front().order)}}, 1);
+        order.add({{"order", core::printable(state_.queue.front().description.order)}}, 1);
     Metric(all_, "genv_queue_waiting_seconds",
            "Time that the oldest request that waits for devices has waited")
         .add({}, maxWait);
+}
+
+void Collector::parked() const {
+    Metric(all_, "genv_environments_parked", "Parked environments")
+        .add({}, static_cast<double>(state_.parked.environments));
+    Metric(all_, "genv_parked_memory_bytes", "Host memory that parked processes hold")
+        .add({}, state_.parked.bytes);
+    Metric(all_, "genv_environments_on_loan", "Preemptible environments that are not parked")
+        .add({}, static_cast<double>(state_.loans.environments));
+    Metric(all_, "genv_devices_on_loan", "Devices that they hold")
+        .add({}, static_cast<double>(state_.loans.devices));
 }
 
 void Collector::isolation() const {
@@ -280,8 +318,8 @@ void Collector::isolation() const {
                    "Opens of the device that the kernel refused, or with Isolation=watch counted, "
                    "since the service started",
                    MetricType::Counter);
-    for (const auto& [index, count] : state_.refusedOpens)
-        refused.add({{"index", std::to_string(index)}}, static_cast<double>(count));
+    for (const DeviceState& device : state_.machine.devices)
+        refused.add(index(device), static_cast<double>(device.refusedOpens));
 }
 
 } // namespace
@@ -295,7 +333,7 @@ void collectState(std::vector<MetricFamily>& all, const Sample& sample, Time now
     collector.identities();
     if (sample.isUp)
         collector.health();
-    if (!sample.isUp && sample.machine != Machine::WithOldGenv)
+    if (!sample.isUp && sample.machine != MachineSoftware::WithOldGenv)
         return;
     collector.claims();
     if (sample.isUp) {
@@ -305,7 +343,9 @@ void collectState(std::vector<MetricFamily>& all, const Sample& sample, Time now
     collector.totals();
     collector.environments();
     if (sample.isUp) {
+        collector.jobs();
         collector.queue();
+        collector.parked();
         collector.isolation();
     }
     if (selection.processes)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The actions of a notification's buttons. Each uses its own connection; meanwhile, notices wait on
 // the other connection.
-#include "client/descriptor.hpp"
-#include "client/notify/service_link.hpp"
-#include "core/sentences.hpp"
-#include "core/text.hpp"
+#include "client/descriptor_functions.hpp"
+#include "client/notify/notice_subscription.hpp"
+#include "core/base/text.hpp"
+#include "core/sentences/sentences.hpp"
 #include "genv/client.hpp"
 
 #include <fmt/format.h>
@@ -80,7 +80,7 @@ std::string sentenceOf(const Error& error) {
     return text;
 }
 
-Message failure(std::string title, const std::string& sentence, std::string hint) {
+DesktopNotification failure(std::string title, const std::string& sentence, std::string hint) {
     return {{}, Urgency::Normal, "device.error", std::move(title), {sentence}, std::move(hint), {}};
 }
 
@@ -95,7 +95,7 @@ void requireOwn(Client& client, const std::string& environment) {
 constexpr const char* noAnswer =
     "The service did not answer in time. The change may still take effect.";
 
-Message extend(const Action& action) {
+DesktopNotification extend(const NotificationAction& action) {
     const std::string title = "The lease could not be extended";
     try {
         Client client;
@@ -125,10 +125,10 @@ Message extend(const Action& action) {
     }
 }
 
-Message attachAgain(const Action& action) {
+DesktopNotification attachAgain(const NotificationAction& action) {
     std::vector<core::DeviceIndex> attached;
     core::DeviceIndex current = 0;
-    Message message;
+    DesktopNotification message;
     try {
         Client client;
         requireOwn(client, action.environment);
@@ -159,10 +159,48 @@ Message attachAgain(const Action& action) {
     return message;
 }
 
+// If the memory takes longer to move than this waits, the environment resumes nevertheless, and the
+// service's notice says so.
+DesktopNotification resume(const NotificationAction& action) {
+    const std::string title =
+        fmt::format("Environment {} could not resume", core::escaped(action.environment));
+    try {
+        Client client;
+        requireOwn(client, action.environment);
+        const GivingUp givingUp;
+        const auto devices = client.resume(action.environment, AttachOptions(),
+                                           Waiting().setStopDescriptor(givingUp.descriptor()));
+        const bool isMoving =
+            !devices && client.environment(action.environment).parking.state == "resuming";
+        if (!devices && !isMoving)
+            return failure(title, noAnswer, {});
+        return {{},
+                Urgency::Low,
+                "x-genv.parking",
+                fmt::format("Environment {} {}", core::escaped(action.environment),
+                            isMoving ? "resumes" : "goes on"),
+                {isMoving ? std::string("The memory of its programs moves back to its GPUs.")
+                          : fmt::format("Its programs go on on {}.", core::nameGpus(*devices))},
+                {},
+                {}};
+    } catch (const Error& error) {
+        const bool isTaken = error.name() == "dev.genv.Error.DeviceUnavailable" ||
+                             error.name() == "dev.genv.Error.NotEnoughDevices";
+        return failure(title, sentenceOf(error),
+                       isTaken
+                           ? fmt::format("\"genvctl resume --id {} --wait\" waits in the queue.",
+                                         core::escaped(action.environment))
+                           : hintFor(error));
+    }
+}
+
 } // namespace
 
-Message carryOut(const Action& action, const std::string& subject) {
-    Message message = action.kind == Action::Kind::Extend ? extend(action) : attachAgain(action);
+DesktopNotification carryOut(const NotificationAction& action, const std::string& subject) {
+    DesktopNotification message = action.kind == NotificationAction::Kind::Extend ? extend(action)
+                                  : action.kind == NotificationAction::Kind::Resume
+                                      ? resume(action)
+                                      : attachAgain(action);
     message.subject = subject;
     return message;
 }

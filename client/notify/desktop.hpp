@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Desktop notifications (Desktop Notifications Specification 1.2) over the session bus.
 //
-// No function blocks. Without a notification server, messages are queued, up to the number that
-// fits into a summary. A restarted server does not know the notifications of its predecessor.
+// No function waits for the notification server. Without one, messages are queued, up to the number
+// that fits into a summary. A restarted server does not know the notifications of its predecessor.
 // Signals count only if the owner of the server's name sent them.
 #pragma once
 
 #include "client/loop.hpp"
-#include "client/notify/message.hpp"
-
-#include <systemd/sd-bus.h>
+#include "client/loop_bus.hpp"
+#include "client/notify/desktop_notification.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -31,7 +30,8 @@ class Desktop {
         /// Called when a notification has been closed, whether the user has seen it or not.
         std::function<void(const std::string& subject)> closed;
         /// Called when the user chose an action. The returned message replaces the notification.
-        std::function<Message(const Action&, const std::string& subject)> chosen;
+        std::function<DesktopNotification(const NotificationAction&, const std::string& subject)>
+            chosen;
         /// Called when there is nothing more to do, with the exit status.
         std::function<void(int status)> ended;
     };
@@ -39,56 +39,52 @@ class Desktop {
     /// The loop must outlive this object.
     Desktop(sd_event* loop, Listener listener);
 
-    /// Connects to the session bus. Throws std::system_error if there is none.
+    /// Connects to the session bus. Throws std::runtime_error without one.
     void connect();
     /// Shows messages. Each replaces the displayed message of the same subject; many messages at
     /// once become a summary.
-    void show(std::vector<Message> messages);
+    void show(std::vector<DesktopNotification> messages);
 
   private:
-    struct CloseBus {
-        void operator()(sd_bus* bus) const noexcept {
-            sd_bus_detach_event(bus);
-            sd_bus_close_unref(bus);
-        }
-    };
-    /// A notification that has been sent but not confirmed by the server.
-    struct Sending {
-        Desktop* desktop = nullptr;
-        Message message;
+    /// A connection to the session bus, and what the loop does with it.
+    struct Session {
+        explicit Session(sd_event* loop);
+
+        std::unique_ptr<sdbus::IConnection> connection;
+        event::LoopBus bus;
     };
     struct Shown {
         std::string subject;
-        std::vector<Action> actions;
+        std::vector<NotificationAction> actions;
     };
 
-    template <void (Desktop::*Handler)(sd_bus_message*)>
-    static int handle(sd_bus_message* message, void* desktop, sd_bus_error* error);
-    static int handleShown(sd_bus_message* reply, void* sending, sd_bus_error* error);
-
     void reconnect();
-    void onNameRequested(sd_bus_message* reply);
-    void onDisconnected(sd_bus_message* signal);
-    void onOwnerChanged(sd_bus_message* signal);
-    void onCapabilities(sd_bus_message* reply);
-    void onClosed(sd_bus_message* signal);
-    void onAction(sd_bus_message* signal);
-    void onShown(sd_bus_message* reply, Sending& sending);
+    void listen();
+    void requestName();
+    void onNameRequested(const event::BusReply& reply);
+    void onDisconnected();
+    void onOwnerChanged(sdbus::Message& signal);
+    void onCapabilities(const event::BusReply& reply);
+    void onClosed(sdbus::Message& signal);
+    void onAction(sdbus::Message& signal);
+    void onReply(const event::BusReply& reply, const std::string& subject);
+    void onShown(DesktopNotification message, std::uint32_t id);
 
     void pump();
     void askServer();
-    void send(Message message);
-    void appendHints(sd_bus_message* call, const Message& message) const;
-    void enqueue(Message message);
+    void send(DesktopNotification message);
+    void enqueue(DesktopNotification message);
     void forgetServer();
-    [[nodiscard]] bool isFromServer(sd_bus_message* message) const;
-    [[nodiscard]] std::string bodyOf(const Message& message) const;
+    [[nodiscard]] bool isFromServer(const sdbus::Message& message) const;
+    [[nodiscard]] std::vector<std::string> buttonsOf(const DesktopNotification& message) const;
+    [[nodiscard]] std::string bodyOf(const DesktopNotification& message) const;
 
     sd_event* loop_;
     const Listener listener_;
-    std::vector<Message> pending_; ///< oldest first, one for each subject
-    std::size_t dropped_ = 0;      ///< messages dropped from `pending_` since the last summary
-    std::map<std::string, std::unique_ptr<Sending>> sendings_; ///< by subject
+    std::vector<DesktopNotification> pending_; ///< oldest first, one for each subject
+    std::size_t dropped_ = 0; ///< messages dropped from `pending_` since the last summary
+    /// Notifications that have been sent but not confirmed by the server, by subject.
+    std::map<std::string, DesktopNotification> sendings_;
     std::map<std::uint32_t, Shown> shown_;
     std::map<std::string, std::uint32_t> ids_; ///< of `shown_`, by subject
     std::string server_;                       ///< its unique name, after its first reply
@@ -102,8 +98,7 @@ class Desktop {
     event::Backoff serverBackoff_;
     event::Timer retry_;
     event::Timer retryServer_;
-    std::unique_ptr<sd_bus, CloseBus>
-        bus_; ///< declared last, so that no handler runs during destruction
+    std::optional<Session> session_; ///< declared last, so that no handler runs during destruction
 };
 
 } // namespace genv::notify

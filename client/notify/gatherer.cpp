@@ -19,8 +19,8 @@ bool Gatherer::add(const Notice& notice, core::WallTime now) {
     return true;
 }
 
-std::vector<Message> Gatherer::take(core::WallTime now) {
-    std::vector<Message> messages;
+std::vector<DesktopNotification> Gatherer::take(core::WallTime now) {
+    std::vector<DesktopNotification> messages;
     for (auto& [key, subject] : subjects_) {
         if (subject.isNew)
             messages.push_back(compose(key, subject.received, subject.missing));

@@ -4,7 +4,7 @@
 // stored notices is limited.
 #pragma once
 
-#include "client/notify/message.hpp"
+#include "client/notify/desktop_notification.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -29,7 +29,7 @@ class Gatherer {
     /// Adds a notice. Returns false if it is not shown to users.
     bool add(const Notice& notice, core::WallTime now);
     /// Returns the messages of all subjects that have changed since the last call.
-    std::vector<Message> take(core::WallTime now);
+    std::vector<DesktopNotification> take(core::WallTime now);
     /// Forgets a message that the user has seen or that is gone. The next notice starts a new
     /// message.
     void forget(const std::string& subject) { subjects_.erase(subject); }

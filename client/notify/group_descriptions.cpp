@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/notify/group_descriptions.hpp"
 
-#include "core/rule_advice.hpp"
-#include "core/sentences.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/parking/parking_sentences.hpp"
+#include "core/rules/rule_advice.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -30,6 +31,12 @@ std::string adviceFor(const Group& group, const char* next) {
     return capitalised(next) + ".";
 }
 
+constexpr const char* parkingCategory = "x-genv.parking";
+
+NotificationAction resuming(const Group& group) {
+    return {NotificationAction::Kind::Resume, group.environment, {}, {}};
+}
+
 Part describeDetached(const Group& group) {
     const auto indices = group.indices();
     const bool isLost = group.reason == "device-lost";
@@ -41,7 +48,8 @@ Part describeDetached(const Group& group) {
               adviceFor(group, "\"genv attach\" attaches another"),
               std::nullopt};
     if (!isLost) {
-        part.action = Action{Action::Kind::AttachAgain, group.environment, {}, {}};
+        part.action =
+            NotificationAction{NotificationAction::Kind::AttachAgain, group.environment, {}, {}};
         for (const auto& [index, uuid] : group.devices)
             part.action->devices.push_back({index, uuid});
     }
@@ -120,7 +128,23 @@ Part describeOccupied(const Group& group) {
             std::nullopt};
 }
 
+Part describeKeptParked(const Group& group) {
+    const core::Bytes memory{Details(group.last.notice).number("memory")};
+    return {Urgency::Normal,
+            parkingCategory,
+            fmt::format("Environment {} stays parked", nameEnvironment(group.last.notice)),
+            fmt::format("its last shell is gone, and {} {} parked with {} of host memory",
+                        core::nameProcesses(group.processes),
+                        group.processes.size() == 1 ? "is" : "are", core::nameMemory(memory)),
+            fmt::format("\"genvctl resume --id {}\" lets {} go on.",
+                        core::escaped(group.environment),
+                        group.processes.size() == 1 ? "it" : "them"),
+            resuming(group)};
+}
+
 Part describeLingering(const Group& group) {
+    if (Details(group.last.notice).has("memory"))
+        return describeKeptParked(group);
     const auto indices = group.indices();
     const std::string gpus = core::nameGpus(indices);
     return {Urgency::Normal,
@@ -133,12 +157,13 @@ Part describeLingering(const Group& group) {
 }
 
 Part describeExpiring(const Group& group) {
-    return {Urgency::Normal,
-            "x-genv.lease.ending",
-            "A lease ends soon",
-            core::describeLeaseEnding(group.indices(), group.end()),
-            {},
-            Action{Action::Kind::Extend, group.environment, group.end(), {}}};
+    return {
+        Urgency::Normal,
+        "x-genv.lease.ending",
+        "A lease ends soon",
+        core::describeLeaseEnding(group.indices(), group.end()),
+        {},
+        NotificationAction{NotificationAction::Kind::Extend, group.environment, group.end(), {}}};
 }
 
 Part describeWarned(const Group& group) {
@@ -209,6 +234,87 @@ Part describeRefused(const Group& group) {
             std::nullopt};
 }
 
+core::ParkedWhy whyParked(const Group& group) {
+    const Details details(group.last.notice);
+    core::ParkedWhy why{group.reason, group.actor};
+    if (details.has("taker"))
+        why.taker = userName(static_cast<std::uint32_t>(details.number("taker")));
+    if (details.has("expected"))
+        why.expected = core::fromMicroseconds(details.number("expected"));
+    return why;
+}
+
+// An environment that resumes by itself has no button: it is in the queue already.
+Part describeParked(const Group& group) {
+    const bool isAsked = group.reason == "user";
+    const core::ParkedWhy why = whyParked(group);
+    return {isAsked ? Urgency::Low : Urgency::Normal,
+            parkingCategory,
+            fmt::format("Environment {} is parked", nameEnvironment(group.last.notice)),
+            core::describeParked(group.indices(),
+                                 core::Bytes{Details(group.last.notice).number("memory")}, why),
+            group.reason == "admin" ? askWhy(group) + "." : std::string(),
+            why.resumesByItself() ? std::nullopt : std::optional(resuming(group))};
+}
+
+Part describeLoanEnding(const Group& group) {
+    const Details details(group.last.notice);
+    return {Urgency::Critical,
+            "x-genv.environment.ending",
+            fmt::format("Environment {} ends soon", nameEnvironment(group.last.notice)),
+            core::describeLoanEnding(userName(static_cast<std::uint32_t>(details.number("taker"))),
+                                     group.end()),
+            "It is preemptible, and a request takes its GPUs.",
+            std::nullopt};
+}
+
+Part describeResumed(const Group& group) {
+    return {Urgency::Low,
+            parkingCategory,
+            fmt::format("Environment {} goes on", nameEnvironment(group.last.notice)),
+            core::describeResumed(group.indices()),
+            {},
+            std::nullopt};
+}
+
+Part describeParkingFailed(const Group& group) {
+    return {Urgency::Normal,
+            parkingCategory,
+            fmt::format("Environment {} was not parked", nameEnvironment(group.last.notice)),
+            core::describeParkingFailed(Details(group.last.notice).text("message"), group.reason),
+            {},
+            std::nullopt};
+}
+
+Part describeResumeDelayed(const Group& group) {
+    return {Urgency::Normal,
+            parkingCategory,
+            fmt::format("Environment {} cannot go on yet", nameEnvironment(group.last.notice)),
+            core::describeResumeDelayed(Details(group.last.notice).text("message")),
+            "It resumes by itself as soon as it can.",
+            std::nullopt};
+}
+
+// Administrators are told of everybody's lost processes, so that the hint addresses no owner.
+Part describeLost(const Group& group) {
+    return {Urgency::Critical,
+            "x-genv.process.lost",
+            capitalised(fmt::format("{} {} lost", core::nameProcesses(group.processes),
+                                    group.processes.size() == 1 ? "is" : "are")),
+            core::describeLost(group.processes, Details(group.last.notice).text("message")),
+            "This is a fault of the GPU driver. End the process, and start the program again.",
+            std::nullopt};
+}
+
+Part describeParkedTooLong(const Group& group) {
+    return {Urgency::Critical,
+            "x-genv.environment.ending",
+            fmt::format("Environment {} ends soon", nameEnvironment(group.last.notice)),
+            core::describeParkedTooLong(group.environment, group.end()),
+            {},
+            resuming(group)};
+}
+
 struct Kind {
     std::string_view name;
     Part (*describe)(const Group&);
@@ -228,6 +334,13 @@ constexpr std::array kinds{
     Kind{"memory", &describeMemory},
     Kind{"over-subscribed", &describeSharing},
     Kind{"open-refused", &describeRefused},
+    Kind{"parked", &describeParked},
+    Kind{"resumed", &describeResumed},
+    Kind{"parking-failed", &describeParkingFailed},
+    Kind{"resume-delayed", &describeResumeDelayed},
+    Kind{"process-lost", &describeLost},
+    Kind{"parked-long", &describeParkedTooLong},
+    Kind{"loan-ending", &describeLoanEnding},
 };
 
 const Kind* findKind(std::string_view name) {

@@ -2,7 +2,7 @@
 // The texts of messages about each kind of notice.
 #pragma once
 
-#include "client/notify/message.hpp"
+#include "client/notify/desktop_notification.hpp"
 #include "client/notify/notice_groups.hpp"
 
 #include <optional>
@@ -18,7 +18,7 @@ struct Part {
     std::string title;
     std::string sentence;
     std::string hint;
-    std::optional<Action> action;
+    std::optional<NotificationAction> action;
 };
 
 /// Returns whether notices of this kind are shown to users.

@@ -2,13 +2,13 @@
 // genv-notify: shows the user who runs it what happens to their environments, as desktop
 // notifications or on the terminal.
 #include "client/loop.hpp"
+#include "client/notify/agent.hpp"
 #include "client/notify/desktop.hpp"
 #include "client/notify/gatherer.hpp"
-#include "client/notify/service_link.hpp"
-#include "client/notify/terminal.hpp"
-#include "core/command_line/help_formatter.hpp"
-#include "core/command_line/parsing.hpp"
-#include "core/text.hpp"
+#include "client/notify/terminal_lines.hpp"
+#include "core/base/command_line/help_formatter.hpp"
+#include "core/base/command_line/parsing.hpp"
+#include "core/base/text.hpp"
 #include "genv/error.hpp"
 
 #include <CLI/CLI.hpp>
@@ -30,8 +30,6 @@ namespace genv::notify {
 
 namespace {
 
-using event::check;
-
 constexpr std::chrono::milliseconds burst{250};
 constexpr int statusNoService = 6;
 
@@ -39,68 +37,36 @@ core::WallTime now() {
     return std::chrono::time_point_cast<core::WallTime::duration>(std::chrono::system_clock::now());
 }
 
-/// Receives notices from the service and passes messages on, one burst at a time.
-class Agent {
+/// Shows the messages of the service's notices, one burst at a time.
+class Shower {
   public:
-    using Show = std::function<void(std::vector<Message>)>;
+    using Show = std::function<void(std::vector<DesktopNotification>)>;
 
-    Agent(bool repeats, Show show)
-        : gatherer_(repeats), show_(std::move(show)), loop_(event::makeLoop()),
-          burst_(loop_.get(), [this] { showAll(); }),
-          link_(loop_.get(), [this](const Notice& notice) {
+    Shower(bool repeats, Show show)
+        : gatherer_(repeats), show_(std::move(show)), agent_([this](const Notice& notice) {
               if (gatherer_.add(notice, now()))
                   burst_.start(burst);
-          }) {
-        for (const int signal : {SIGTERM, SIGINT, SIGHUP})
-            check(sd_event_add_signal(loop_.get(), nullptr, signal | SD_EVENT_SIGNAL_PROCMASK,
-                                      &Agent::onSignal, this),
-                  "a signal");
-    }
+          }),
+          burst_(agent_.loop(), [this] { show_(gatherer_.take(now())); }) {}
 
-    [[nodiscard]] sd_event* loop() const { return loop_.get(); }
-    ServiceLink& link() { return link_; }
+    [[nodiscard]] sd_event* loop() const { return agent_.loop(); }
+    NoticeSubscription& link() { return agent_.link(); }
     Gatherer& gatherer() { return gatherer_; }
-    void end(int status) {
-        if (!status_)
-            status_ = status;
-    }
-
-    int run() {
-        while (!status_) {
-            const bool isPending = check(sd_event_prepare(loop_.get()), "the loop") > 0;
-            if (!isPending) {
-                const bool waited = link_.wait(sd_event_get_fd(loop_.get()));
-                constexpr auto untilSomething = static_cast<std::uint64_t>(-1);
-                if (check(sd_event_wait(loop_.get(), waited ? 0 : untilSomething), "the loop") == 0)
-                    continue;
-            }
-            check(sd_event_dispatch(loop_.get()), "the loop");
-        }
-        return *status_;
-    }
+    void end(int status) { agent_.end(status); }
+    int run() { return agent_.run(); }
 
   private:
-    static int onSignal(sd_event_source* /*source*/, const signalfd_siginfo* /*info*/,
-                        void* agent) {
-        static_cast<Agent*>(agent)->end(EXIT_SUCCESS);
-        return 0;
-    }
-
-    void showAll() { show_(gatherer_.take(now())); }
-
     Gatherer gatherer_;
     Show show_;
-    event::EventLoop loop_;
-    std::optional<int> status_;
+    Agent agent_;
     event::Timer burst_;
-    ServiceLink link_;
 };
 
 int runOnTerminal() {
-    std::optional<Agent> agent;
-    agent.emplace(false, [&agent](const std::vector<Message>& messages) {
+    std::optional<Shower> agent;
+    agent.emplace(false, [&agent](const std::vector<DesktopNotification>& messages) {
         std::string text;
-        for (const Message& message : messages)
+        for (const DesktopNotification& message : messages)
             text += terminalText(message, now(), currentStyle());
         if (!writeOut(text))
             agent->end(errno == EPIPE || errno == EIO ? EXIT_SUCCESS : EXIT_FAILURE);
@@ -110,7 +76,7 @@ int runOnTerminal() {
     sd_event_add_io(
         agent->loop(), nullptr, STDOUT_FILENO, 0,
         [](sd_event_source*, int, std::uint32_t, void* data) {
-            static_cast<Agent*>(data)->end(EXIT_SUCCESS);
+            static_cast<Shower*>(data)->end(EXIT_SUCCESS);
             return 0;
         },
         &*agent);
@@ -119,12 +85,13 @@ int runOnTerminal() {
 
 int runOnDesktop() {
     std::optional<Desktop> desktop;
-    Agent agent(true,
-                [&desktop](std::vector<Message> messages) { desktop->show(std::move(messages)); });
+    Shower agent(true, [&desktop](std::vector<DesktopNotification> messages) {
+        desktop->show(std::move(messages));
+    });
     desktop.emplace(
         agent.loop(),
         Desktop::Listener{[&](const std::string& subject) { agent.gatherer().forget(subject); },
-                          [&](const Action& action, const std::string& subject) {
+                          [&](const NotificationAction& action, const std::string& subject) {
                               agent.gatherer().forget(subject);
                               return carryOut(action, subject);
                           },

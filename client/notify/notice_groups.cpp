@@ -15,14 +15,24 @@ namespace {
 
 using core::DeviceIndex;
 
+constexpr std::string_view processLost = "process-lost";
+
 // The kinds whose notices become separate sentences. For a device, only the newest of them counts.
-constexpr std::array<std::string_view, 5> separateKinds{"device-health", "warning", "memory",
-                                                        "over-subscribed", "open-refused"};
+constexpr std::array<std::string_view, 6> separateKinds{
+    "device-health", "warning", "memory", "over-subscribed", "open-refused", processLost};
+
+// What is so now: the newest of these notices makes the earlier ones obsolete.
+constexpr std::array<std::string_view, 6> parkingStates{
+    "parked", "resumed", "parking-failed", "resume-delayed", "parked-long", "loan-ending"};
 
 std::uint64_t toNumber(std::string_view text) {
     std::uint64_t number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
     return number;
+}
+
+bool isParkingState(std::string_view kind) {
+    return std::find(parkingStates.begin(), parkingStates.end(), kind) != parkingStates.end();
 }
 
 bool isSeparate(std::string_view kind) {
@@ -70,6 +80,10 @@ void dropRepetitions(std::vector<Group>& groups) {
 }
 
 } // namespace
+
+bool isAboutParking(std::string_view kind) {
+    return isParkingState(kind) || kind == processLost;
+}
 
 std::string Details::text(const char* key) const {
     const auto found = notice_.details.find(key);
@@ -122,6 +136,8 @@ std::vector<Group> grouped(const std::vector<ReceivedNotice>& received) {
     for (const ReceivedNotice& each : received) {
         const Details details(each.notice);
         const std::string actor = actorName(details);
+        if (isParkingState(each.notice.kind))
+            std::erase_if(groups, [](const Group& known) { return isParkingState(known.kind); });
         auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) {
             return belongsTo(known, each.notice, actor);
         });

@@ -2,10 +2,10 @@
 // Notices about one thing, combined to a group: a message has one sentence for each group.
 #pragma once
 
-#include "client/notify/message.hpp"
-#include "core/device.hpp"
-#include "core/sentences.hpp"
-#include "core/time.hpp"
+#include "client/notify/desktop_notification.hpp"
+#include "core/base/time.hpp"
+#include "core/model/device.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <cstdint>
 #include <map>
@@ -55,6 +55,9 @@ struct Group {
     /// Returns the time that the detail "left" of the last notice announces.
     [[nodiscard]] core::WallTime end() const;
 };
+
+/// Returns whether notices of this kind are about parking.
+bool isAboutParking(std::string_view kind);
 
 /// Returns the groups of notices that have one subject, in the order of the first notice of each.
 /// Leaves out groups whose content is part of another group.

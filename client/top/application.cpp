@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/top/application.hpp"
 
+#include "client/top/cell_text.hpp"
 #include "client/top/collector.hpp"
-#include "client/top/text.hpp"
-#include "client/top/worker.hpp"
+#include "client/top/jobs_watch.hpp"
+#include "client/top/request_worker.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -26,7 +27,7 @@ constexpr std::chrono::milliseconds endDeadline{200};
 
 class Application {
   public:
-    Application(std::unique_ptr<Screen> screen, int signals, const Options& options,
+    Application(std::unique_ptr<Screen> screen, int signals, const TopOptions& options,
                 const Surroundings& surroundings)
         : screen_(std::move(screen)), signals_(signals),
           actions_(mailbox_, options.host, options.mayAskPassword),
@@ -37,6 +38,8 @@ class Application {
               else
                   watchService(mailbox_, host, stop);
           }) {
+        if (surroundings.hasUserBus)
+            jobsWatch_.emplace([this](int stop) { watchJobs(mailbox_, stop); });
         choice_.isReadOnly = options.isReadOnly;
         choice_.gpus = options.gpus;
         choice_.mayTerminate = surroundings.mayTerminate;
@@ -114,7 +117,16 @@ class Application {
             std::visit([this](auto& which) { take(which); }, message);
     }
 
-    void take(FrameMessage& message) { frame_ = std::move(message.frame); }
+    void take(FrameMessage& message) {
+        message.frame->jobs = jobs_;
+        frame_ = std::move(message.frame);
+    }
+    void take(JobsMessage& message) {
+        jobs_ = std::move(message.jobs);
+        auto frame = std::make_shared<Frame>(*frame_);
+        frame->jobs = jobs_;
+        frame_ = std::move(frame);
+    }
     void take(NewsMessage& message) {
         choice_.message = safe(message.text, choice_.charset);
         choice_.isBadNews = message.isBad;
@@ -148,7 +160,8 @@ class Application {
     // A waiting request occupies its worker, so it gets one of its own.
     void submit(Request request) {
         choice_.isBadNews = false;
-        if (!std::holds_alternative<WaitRequest>(request)) {
+        if (!std::holds_alternative<WaitRequest>(request) &&
+            !std::holds_alternative<ResumeRequest>(request)) {
             actions_.submit(std::move(request));
         } else if (waits_.isBusy()) {
             choice_.message = "There is a wait already: cancel it with \"c\" first";
@@ -165,6 +178,8 @@ class Application {
         actions_.stop();
         waits_.stop();
         collector_.stop();
+        if (jobsWatch_)
+            jobsWatch_->stop();
         const auto deadline = std::chrono::steady_clock::now() + endDeadline;
         const auto remaining = [&] {
             return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -172,21 +187,24 @@ class Application {
                             std::chrono::milliseconds{0});
         };
         if (!actions_.endsWithin(remaining()) || !waits_.endsWithin(remaining()) ||
-            !collector_.endsWithin(remaining()))
+            !collector_.endsWithin(remaining()) ||
+            (jobsWatch_ && !jobsWatch_->endsWithin(remaining())))
             std::_Exit(EXIT_SUCCESS); // a call that hangs ends with the process
     }
 
     std::unique_ptr<Screen> screen_;
     int signals_;
     Mailbox mailbox_;
-    Worker actions_;
-    Worker waits_;
+    RequestWorker actions_;
+    RequestWorker waits_;
     Choice choice_;
     std::shared_ptr<const Frame> frame_;
     std::vector<PageLine> lines_;
+    JobRows jobs_;
     bool isLent_ = false; ///< the terminal, to what asks for a password
     bool isOver_ = false;
-    Background collector_; ///< last: it ends first
+    Background collector_; ///< these are last: they end first
+    std::optional<Background> jobsWatch_;
 };
 
 } // namespace
@@ -202,7 +220,7 @@ int blockSignals() {
     return descriptor;
 }
 
-void runApplication(std::unique_ptr<Screen> screen, int signals, const Options& options,
+void runApplication(std::unique_ptr<Screen> screen, int signals, const TopOptions& options,
                     const Surroundings& surroundings) {
     Application(std::move(screen), signals, options, surroundings).run();
 }

@@ -2,8 +2,8 @@
 // genv-top on a terminal: one loop over keys, signals and messages. It never calls the service.
 #pragma once
 
-#include "client/top/options.hpp"
 #include "client/top/screen.hpp"
+#include "client/top/top_options.hpp"
 
 #include <memory>
 
@@ -12,6 +12,7 @@ namespace genv::top {
 struct Surroundings {
     bool isCluster = false;
     bool mayTerminate = true;
+    bool hasUserBus = false; ///< as DBUS_SESSION_BUS_ADDRESS names it
     Charset charset = Charset::Unicode;
 };
 
@@ -20,7 +21,7 @@ struct Surroundings {
 int blockSignals();
 
 /// Runs until the user quits or a signal ends it.
-void runApplication(std::unique_ptr<Screen> screen, int signals, const Options& options,
+void runApplication(std::unique_ptr<Screen> screen, int signals, const TopOptions& options,
                     const Surroundings& surroundings);
 
 } // namespace genv::top

@@ -3,7 +3,7 @@
 // interrupted, so the program checks whether the thread has ended before it joins it.
 #pragma once
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 
 #include <chrono>
 #include <functional>

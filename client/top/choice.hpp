@@ -2,7 +2,7 @@
 // The state of the user interface: the shown rows, their order, the open question and the message.
 #pragma once
 
-#include "client/top/requests.hpp"
+#include "client/top/service_requests.hpp"
 #include "client/top/span.hpp"
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace genv::top {
 
 /// Identifies a row by its subject, so that it stays selected when it moves.
 struct Item {
-    enum class Kind { Gpu, Process, Waiter };
+    enum class Kind { Gpu, Process, Waiter, Parked };
     Kind kind = Kind::Gpu;
-    std::uint64_t key = 0; ///< index, PID or ticket
+    std::uint64_t key = 0; ///< index, PID, ticket or start
 
     friend bool operator==(const Item&, const Item&) = default;
 };
@@ -33,7 +33,7 @@ struct Prompt {
     Request request;      ///< what follows from the answer
 };
 
-enum class Overlay { None, Help, Details };
+enum class Overlay { None, Help, Details, Jobs };
 
 struct Choice {
     std::optional<Item> selected;
@@ -43,6 +43,7 @@ struct Choice {
     bool mineOnly = false;
     Sort sort = Sort::Index;
     Overlay overlay = Overlay::None;
+    std::size_t job = 0; ///< the selected row of the list of jobs
     std::optional<Prompt> prompt;
     std::string message; ///< safe; in the last line until the next key
     bool isBadNews = false;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/genvctl/cluster/cluster_objects.hpp"
 #include "client/genvctl/cluster/questions.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 #include "client/top/collector.hpp"
+#include "client/top/output.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -40,7 +42,7 @@ void addHolder(Frame& frame, const Places& places, const ClusterJob& job, const 
     const auto place = places.find({held.node, *held.gres.index});
     if (place == places.end())
         return;
-    Holder holder;
+    GpuHolder holder;
     holder.environment = job.environment();
     if (!job.name.empty())
         holder.name = job.name;
@@ -68,13 +70,20 @@ Waiter waiterOf(const ClusterJob& job) {
     return waiter;
 }
 
-} // namespace
+/// The answers of Slurm.
+struct ClusterAnswers {
+    Nodes nodes;
+    Jobs jobs;
+};
 
-Frame readCluster() {
-    SlurmQuestion nodesQuestion(nodesCommand());
-    SlurmQuestion jobsQuestion(jobsCommand());
-    const auto nodes = understood(nodesQuestion, readNodes);
-    const auto jobs = understood(jobsQuestion, readJobs);
+ClusterAnswers askSlurm() {
+    SlurmQuestion nodes(nodesCommand());
+    SlurmQuestion jobs(jobsCommand());
+    return {understood(nodes, readNodes), understood(jobs, readJobs)};
+}
+
+Frame frameOf(const ClusterAnswers& answers) {
+    const auto& [nodes, jobs] = answers;
     Frame frame;
     frame.when = ctl::currentTime();
     frame.isCluster = true;
@@ -88,13 +97,33 @@ Frame readCluster() {
         frame.waiters.back().place = frame.waiters.size();
     }
     for (const ClusterJob& job : jobs) {
-        if (job.state != JobState::Holding || job.gpus.empty())
+        if (job.state != ClusterJobState::Holding || job.gpus.empty())
             continue;
         ++frame.environments;
         for (const JobGpu& gpu : job.gpus)
             addHolder(frame, places, job, gpu);
     }
     return frame;
+}
+
+} // namespace
+
+Frame readCluster() {
+    return frameOf(askSlurm());
+}
+
+ctl::Json readClusterJson(const std::vector<std::uint32_t>& gpus) {
+    const ClusterAnswers answers = askSlurm();
+    ctl::Json devices = ctl::Json::array();
+    std::uint32_t number = 0;
+    for (ctl::Json& device : devicesJson(answers.nodes, answers.jobs)) {
+        const bool isNumbered = !device["index"].is_null();
+        if (gpus.empty() || (isNumbered && std::ranges::find(gpus, number) != gpus.end()))
+            devices.push_back(std::move(device));
+        number += isNumbered ? 1 : 0;
+    }
+    return jsonOf(frameOf(answers),
+                  {std::move(devices), jobsJson(answers.jobs), nullptr, queueJson(answers.jobs)});
 }
 
 } // namespace genv::top

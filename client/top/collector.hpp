@@ -3,13 +3,16 @@
 // and reads everything every few seconds, so a hanging service or driver delays only frames.
 #pragma once
 
+#include "client/genvctl/terminal/json.hpp"
 #include "client/top/background.hpp"
 #include "client/top/mailbox.hpp"
+#include "client/top/service_connection.hpp"
 #include "client/top/service_frame.hpp"
-#include "client/top/service_link.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace genv::top {
 
@@ -22,7 +25,7 @@ inline constexpr std::chrono::seconds processRetryInterval{15};
 class ServiceReader {
   public:
     /// `link` must outlive this object.
-    explicit ServiceReader(ServiceLink& link, std::optional<remote::Host> host);
+    explicit ServiceReader(ServiceConnection& link, std::optional<remote::Host> host);
 
     /// Reads devices and environments, which needs no driver. Throws Error.
     void readMachine();
@@ -34,13 +37,18 @@ class ServiceReader {
     /// not answer, the frame says so, and the next calls leave it out for a while. Throws Error.
     void readProcesses();
 
+    /// Returns how many environments were read.
+    [[nodiscard]] std::size_t environments() const { return view_.machine.environments.size(); }
     [[nodiscard]] Frame frame() const;
+    /// Returns everything that was read. If `gpus` is not empty, it leaves out other devices, and
+    /// environments and processes that do not use these.
+    [[nodiscard]] ctl::Json json(const std::vector<std::uint32_t>& gpus) const;
 
   private:
     using Clock = std::chrono::steady_clock;
 
-    ServiceLink& link_;
-    Observer observer_;
+    ServiceConnection& link_;
+    Viewer observer_;
     bool isKnown_ = false; ///< who the bus says this is
     ServiceView view_;
     HistoryStore history_;
@@ -55,6 +63,9 @@ void watchService(Mailbox& mailbox, const std::optional<remote::Host>& host, int
 
 /// Returns the nodes and jobs of a Slurm cluster as a frame. Throws Failure.
 Frame readCluster();
+/// Returns them as JSON. If `gpus` is not empty, it lists only the GPUs with these numbers in the
+/// frame.
+ctl::Json readClusterJson(const std::vector<std::uint32_t>& gpus);
 /// Watches a cluster until `stop` is readable.
 void watchCluster(Mailbox& mailbox, int stop);
 

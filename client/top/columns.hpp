@@ -2,7 +2,7 @@
 // The columns of a table that fit a width.
 #pragma once
 
-#include "client/top/text.hpp"
+#include "client/top/cell_text.hpp"
 
 #include <cstddef>
 #include <string_view>

@@ -3,11 +3,13 @@
 // rows are made. Texts in a frame are foreign; rows make them safe.
 #pragma once
 
+#include "client/jobs/link/reported_jobs.hpp"
 #include "genv/types.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,12 +17,14 @@
 namespace genv::top {
 
 /// An environment's hold on a GPU.
-struct Holder {
+struct GpuHolder {
     std::string environment;
     std::optional<std::string> name;
     std::string user;
     std::uint32_t uid = 0;
     bool isLingering = false;
+    std::string parking;                     ///< "parking" or "resuming"; empty: neither
+    bool isOnLoan = false;                   ///< the environment is preemptible
     std::optional<std::uint64_t> shareBytes; ///< unset: the whole GPU
     std::optional<Time> since;
     std::optional<Time> expires;
@@ -58,8 +62,8 @@ struct Gpu {
     std::optional<std::uint64_t> powerLimitMilliwatts;
     std::optional<Time> sampledAt;
     History history = unknownHistory;
-    std::vector<Holder> holders; ///< oldest first
-    std::vector<Holder> parts;   ///< environments within a holder that have it, too
+    std::vector<GpuHolder> holders; ///< oldest first
+    std::vector<GpuHolder> parts;   ///< environments within a holder that have it, too
 };
 
 /// A process that uses a GPU.
@@ -88,12 +92,35 @@ struct Waiter {
     std::string reason; ///< why it waits, if it is not for devices that others hold
 };
 
+/// An environment that is parked, is being parked, or resumes.
+struct Parked {
+    std::string environment;
+    std::uint64_t key = 0; ///< the start of the environment, which identifies its row
+    std::optional<std::string> name;
+    std::string user;
+    std::uint32_t uid = 0;
+    std::string state;               ///< "parking", "parked" or "resuming"
+    std::vector<std::uint32_t> gpus; ///< that it gave up, or has while it moves
+    std::uint64_t memoryBytes = 0;   ///< of the host, that its processes hold
+    std::uint64_t movedBytes = 0;
+    std::uint64_t bytesToMove = 0; ///< 0: nothing moves
+    std::optional<Time> since;
+    std::string problem;          ///< empty: none
+    std::string reason;           ///< as core::Parking::reason
+    std::string takenBy;          ///< the user whose request it is parked for; empty: nobody
+    std::optional<Time> expected; ///< when it is expected to go on by itself
+};
+
 /// An environment of the user at the terminal.
 struct OwnEnvironment {
     std::string id;
     std::optional<std::string> name;
     bool isActive = false; ///< the shell that started genv-top is in it
 };
+
+/// The jobs of the person at the terminal on this machine, by number; null or empty: none are
+/// known.
+using JobRows = std::shared_ptr<const std::vector<jobs::JobRow>>;
 
 struct Frame {
     Time when;
@@ -106,7 +133,9 @@ struct Frame {
     std::vector<Gpu> gpus;        ///< by index
     std::vector<Process> processes;
     std::vector<Waiter> waiters; ///< in the order of the queue
+    std::vector<Parked> parked;
     std::vector<OwnEnvironment> own;
+    JobRows jobs;
     /// A sentence about why the frame is not current, or empty.
     std::string trouble;
     bool isEmpty = true; ///< nothing has been read: only `trouble` is to be shown

@@ -2,7 +2,7 @@
 #include "client/top/gpu_rows.hpp"
 
 #include "client/top/bars.hpp"
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -69,7 +69,7 @@ std::string powerText(const Gpu& gpu, std::size_t width) {
     return both.size() <= width ? both : text;
 }
 
-std::string holderText(const Holder& holder) {
+std::string holderText(const GpuHolder& holder) {
     return holder.name ? fmt::format("{} ({})", *holder.name, holder.environment)
                        : holder.environment;
 }
@@ -91,13 +91,13 @@ GpuTable::GpuTable(const Frame& frame, const View& view, const Choice& choice, s
         24, widest(gpus, 5, [&](const Gpu& gpu) { return safeCells(shortModel(gpu.model)); }));
     const std::size_t user = std::min<std::size_t>(
         20, widest(gpus, 6, [&](const Gpu& gpu) {
-            const Holder* holder = firstHolder(frame, gpu);
+            const GpuHolder* holder = firstHolder(frame, gpu);
             return holder == nullptr ? 6
                                      : safeCells(holder->user) + (gpu.holders.size() > 1 ? 3 : 0);
         }));
     const std::size_t environment = std::min<std::size_t>(
         32, widest(gpus, 12, [&](const Gpu& gpu) {
-            if (const Holder* holder = firstHolder(frame, gpu))
+            if (const GpuHolder* holder = firstHolder(frame, gpu))
                 return safeCells(holderText(*holder));
             return gpu.unaccountedBytes > 0
                        ? cells(core::describeUnaccounted({gpu.unaccountedBytes}))
@@ -199,7 +199,7 @@ Line GpuTable::history(const Gpu& gpu, const Column& column) const {
 }
 
 Line GpuTable::user(const Gpu& gpu, const Column& column) const {
-    if (const Holder* holder = firstHolder(frame_, gpu)) {
+    if (const GpuHolder* holder = firstHolder(frame_, gpu)) {
         const std::string others =
             gpu.holders.size() > 1 ? fmt::format(" +{}", gpu.holders.size() - 1) : "";
         const std::size_t room = column.width - std::min(column.width, others.size());
@@ -213,7 +213,7 @@ Line GpuTable::user(const Gpu& gpu, const Column& column) const {
 }
 
 Line GpuTable::environment(const Gpu& gpu, const Column& column) const {
-    if (const Holder* holder = firstHolder(frame_, gpu)) {
+    if (const GpuHolder* holder = firstHolder(frame_, gpu)) {
         std::string text = safe(holderText(*holder), charset_);
         if (holder->name && cellsOf(text, charset_) > column.width)
             text = safe(*holder->name, charset_); // details have the rest
@@ -235,13 +235,15 @@ Line GpuTable::environment(const Gpu& gpu, const Column& column) const {
 Line GpuTable::lease(const Gpu& gpu, const Column& column) const {
     if (gpu.health != "ok")
         return textCell(column, safe(gpu.health, charset_), style::bad, charset_);
-    const Holder* holder = firstHolder(frame_, gpu);
+    const GpuHolder* holder = firstHolder(frame_, gpu);
     if (holder == nullptr)
         return textCell(column, "", style::plain, charset_);
+    if (!holder->parking.empty())
+        return textCell(column, safe(holder->parking, charset_), style::warning, charset_);
     if (holder->isLingering)
         return textCell(column, "lingering", style::dim, charset_);
     if (!holder->expires)
-        return textCell(column, "-", style::dim, charset_);
+        return textCell(column, holder->isOnLoan ? "on loan" : "-", style::dim, charset_);
     constexpr std::chrono::minutes soon{10};
     return textCell(column, spanBetween(frame_.when, *holder->expires),
                     *holder->expires - frame_.when < soon ? style::warning : style::plain,

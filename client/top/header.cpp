@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/top/header.hpp"
 
-#include "client/top/text.hpp"
+#include "client/top/cell_text.hpp"
+#include "client/top/jobs_rows.hpp"
 #include "client/top/view.hpp"
-#include "core/time.hpp"
+#include "core/base/time.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -116,6 +117,10 @@ Line totalsLine(const Frame& frame, const Choice& choice, std::size_t width) {
         pieces.push_back({fmt::format("{} unwell", totals.unwell), style::bad});
     if (!frame.waiters.empty())
         pieces.push_back({fmt::format("{} waiting", frame.waiters.size()), style::warning});
+    const auto parked =
+        std::ranges::count(frame.parked, std::string_view("parked"), &Parked::state);
+    if (parked > 0)
+        pieces.push_back({fmt::format("{} parked", parked), style::plain});
     if (totals.totalBytes > 0)
         pieces.push_back({"memory " + usedOf(totals.usedBytes, totals.totalBytes), style::plain});
     if (totals.measured > 0)
@@ -135,8 +140,8 @@ Line keysLine(const Choice& choice, std::size_t width) {
         {"o", "sort"}, {"m", "mine"}, {"Enter", "details"}};
     if (!choice.isReadOnly) {
         const std::initializer_list<std::pair<std::string_view, std::string_view>> actions{
-            {"d", "detach"}, {"t", "terminate"}, {"a", "attach"},
-            {"w", "wait"},   {"e", "extend"},    {"c", "cancel"}};
+            {"d", "detach"}, {"t", "terminate"}, {"a", "attach"}, {"w", "wait"},
+            {"e", "extend"}, {"c", "cancel"},    {"p", "park"},   {"r", "resume"}};
         keys.insert(keys.end(), actions);
     }
     Line line;
@@ -172,6 +177,8 @@ Line inputLine(std::string_view question, std::string_view input, std::size_t wi
 
 std::vector<Line> headerLines(const Frame& frame, const Choice& choice, std::size_t width) {
     std::vector<Line> lines{machineLine(frame, choice, width), totalsLine(frame, choice, width)};
+    if (auto jobs = jobsLine(frame))
+        lines.push_back(*std::move(jobs));
     if (!frame.trouble.empty())
         lines.push_back({{safe(frame.trouble, choice.charset), style::bad}});
     return lines;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/top/keys.hpp"
 
+#include "client/top/jobs_rows.hpp"
 #include "client/top/prompts.hpp"
 #include "client/top/view.hpp"
 
@@ -116,6 +117,37 @@ void click(Choice& choice, const View& view, const Item& item) {
     choice.selected = item;
 }
 
+bool moveInJobs(Choice& choice, const Frame& frame, const Key& key) {
+    const std::size_t last = std::max<std::size_t>(jobsCount(frame), 1) - 1;
+    const auto to = [&](std::ptrdiff_t rows) {
+        const auto now = static_cast<std::ptrdiff_t>(std::min(choice.job, last));
+        choice.job = static_cast<std::size_t>(
+            std::clamp<std::ptrdiff_t>(now + rows, 0, static_cast<std::ptrdiff_t>(last)));
+    };
+    switch (key.kind) {
+    case Key::Kind::Up:
+        to(-1);
+        return true;
+    case Key::Kind::Down:
+        to(1);
+        return true;
+    case Key::Kind::PageUp:
+        to(-pageOfRows);
+        return true;
+    case Key::Kind::PageDown:
+        to(pageOfRows);
+        return true;
+    case Key::Kind::Home:
+        choice.job = 0;
+        return true;
+    case Key::Kind::End:
+        choice.job = last;
+        return true;
+    default:
+        return false;
+    }
+}
+
 bool pressMovement(Choice& choice, const View& view, const Key& key) {
     const auto all = static_cast<std::ptrdiff_t>(view.items().size());
     switch (key.kind) {
@@ -171,6 +203,10 @@ Outcome pressLetter(Choice& choice, const Frame& frame, char32_t letter) {
     case 'm':
         choice.mineOnly = !choice.mineOnly;
         break;
+    case 'J':
+        choice.job = 0;
+        toggle(choice, Overlay::Jobs);
+        break;
     case 'j':
         move(choice, viewOf(frame, choice), 1);
         break;
@@ -200,6 +236,8 @@ Outcome press(Choice& choice, const Frame& frame, const Key& key) {
             return {};
         return {false, answerPrompt(choice, frame, key)};
     }
+    if (choice.overlay == Overlay::Jobs && moveInJobs(choice, frame, key))
+        return {};
     const View view = viewOf(frame, choice);
     // Keeps the selected row, so that a refresh cannot change the target of an action.
     choice.selected = selectedItem(view, choice);

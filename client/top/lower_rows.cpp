@@ -30,7 +30,7 @@ class Cells {
 
 std::string environmentText(const Frame& frame, const std::string& id) {
     for (const Gpu& gpu : frame.gpus) {
-        for (const Holder& holder : gpu.holders) {
+        for (const GpuHolder& holder : gpu.holders) {
             if (holder.environment == id && holder.name)
                 return fmt::format("{} ({})", *holder.name, id);
         }
@@ -54,8 +54,8 @@ std::string gpuList(const Process& process) {
 
 } // namespace
 
-ProcessTable::ProcessTable(const Frame& frame, const View& view, const Choice& choice,
-                           std::size_t width)
+ProcessListing::ProcessListing(const Frame& frame, const View& view, const Choice& choice,
+                               std::size_t width)
     : frame_(frame), charset_(choice.charset) {
     const auto widest = widthsOf(view.processes, charset_);
     const std::size_t gpus = widest(3, 12, gpuList);
@@ -75,11 +75,11 @@ ProcessTable::ProcessTable(const Frame& frame, const View& view, const Choice& c
     fitColumns(columns_, width);
 }
 
-Line ProcessTable::title() const {
+Line ProcessListing::title() const {
     return titleOf(columns_, charset_);
 }
 
-Line ProcessTable::row(const Process& process) const {
+Line ProcessListing::row(const Process& process) const {
     Cells cells(columns_, charset_);
     const bool isMine = process.uid == frame_.uid;
     cells.add(gpuList(process));

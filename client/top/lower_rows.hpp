@@ -7,9 +7,9 @@
 
 namespace genv::top {
 
-class ProcessTable {
+class ProcessListing {
   public:
-    ProcessTable(const Frame& frame, const View& view, const Choice& choice, std::size_t width);
+    ProcessListing(const Frame& frame, const View& view, const Choice& choice, std::size_t width);
 
     [[nodiscard]] Line title() const;
     [[nodiscard]] Line row(const Process& process) const;

@@ -2,7 +2,7 @@
 // The messages to the thread that has the terminal: one queue, with a descriptor to wait for.
 #pragma once
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/top/frame.hpp"
 
 #include <deque>
@@ -16,7 +16,11 @@ namespace genv::top {
 
 /// There is a new frame.
 struct FrameMessage {
-    std::shared_ptr<const Frame> frame;
+    std::shared_ptr<Frame> frame; ///< without jobs
+};
+/// The jobs of the user have changed.
+struct JobsMessage {
+    JobRows jobs;
 };
 /// A request ended or began to wait.
 struct NewsMessage {
@@ -31,8 +35,8 @@ struct TerminalWantedMessage {
 /// The password prompt no longer needs the terminal.
 struct TerminalReturnedMessage {};
 
-using Message =
-    std::variant<FrameMessage, NewsMessage, TerminalWantedMessage, TerminalReturnedMessage>;
+using Message = std::variant<FrameMessage, JobsMessage, NewsMessage, TerminalWantedMessage,
+                             TerminalReturnedMessage>;
 
 class Mailbox {
   public:

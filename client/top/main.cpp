@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-top: shows who uses which GPU, live on a terminal or once elsewhere. "genvctl top" is this.
-#include "client/descriptor.hpp"
-#include "client/genvctl/cluster/choice.hpp"
+#include "client/descriptor_functions.hpp"
+#include "client/genvctl/cluster/cluster_choice.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/terminal/json.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "client/jobs/link/user_bus.hpp"
 #include "client/top/application.hpp"
+#include "client/top/cell_text.hpp"
 #include "client/top/collector.hpp"
 #include "client/top/output.hpp"
-#include "client/top/text.hpp"
-#include "core/command_line/parsing.hpp"
+#include "core/base/command_line/parsing.hpp"
 
 #include <fmt/format.h>
 #include <langinfo.h>
@@ -44,10 +45,10 @@ bool isDumb() {
     return terminal.empty() || terminal == "dumb";
 }
 
-Emphasis emphasisOfOutput() {
+TextEmphasis emphasisOfOutput() {
     if (isatty(STDOUT_FILENO) == 0 || isDumb())
-        return Emphasis::None;
-    return variable("NO_COLOR").empty() ? Emphasis::Colours : Emphasis::Attributes;
+        return TextEmphasis::None;
+    return variable("NO_COLOR").empty() ? TextEmphasis::Colors : TextEmphasis::Attributes;
 }
 
 std::size_t columnsOfOutput() {
@@ -59,10 +60,10 @@ std::size_t columnsOfOutput() {
     return pipeColumns;
 }
 
-Frame readOnce(const Options& options, bool isCluster) {
-    if (isCluster)
-        return readCluster();
-    ServiceLink link(options.host);
+// Returns the result of a function of a reader that has read everything.
+template <typename Use>
+auto readService(const TopOptions& options, Use use) {
+    ServiceConnection link(options.host);
     try {
         ServiceReader reader(link, options.host);
         link.client().status(); // starts it, as every command does
@@ -70,7 +71,7 @@ Frame readOnce(const Options& options, bool isCluster) {
         reader.readHistory();
         reader.readMachine();
         reader.readQueue();
-        return reader.frame();
+        return use(reader);
     } catch (const Error& error) {
         throw link.explain(error);
     }
@@ -81,18 +82,25 @@ void write(const std::string& text) {
         throw ctl::Failure(ctl::ExitStatus::Failed, "the result could not be written");
 }
 
-void printOnce(const Options& options, const Surroundings& surroundings) {
+void printOnce(const TopOptions& options, const Surroundings& surroundings) {
+    if (options.json != TopOptions::Json::Off) {
+        const auto json = [&](const ServiceReader& reader) { return reader.json(options.gpus); };
+        write(ctl::jsonText(surroundings.isCluster ? readClusterJson(options.gpus)
+                                                   : readService(options, json),
+                            options.json == TopOptions::Json::Pretty));
+        return;
+    }
     Choice choice;
     choice.gpus = options.gpus;
     choice.charset = surroundings.charset;
-    const Frame frame = readOnce(options, surroundings.isCluster);
-    if (options.json != Options::Json::Off)
-        write(ctl::jsonText(jsonOf(frame, choice), options.json == Options::Json::Pretty));
-    else
-        write(textOf(wholePage(frame, choice, columnsOfOutput()), emphasisOfOutput()));
+    const Frame frame =
+        surroundings.isCluster
+            ? readCluster()
+            : readService(options, [](const auto& reader) { return reader.frame(); });
+    write(textOf(wholePage(frame, choice, columnsOfOutput()), emphasisOfOutput()));
 }
 
-void run(const Options& options) {
+void run(const TopOptions& options) {
     Surroundings surroundings;
     surroundings.charset = charsetOfLocale();
     surroundings.mayTerminate = variable("GENV_TERMINATE_PROCESSES") != "0";
@@ -101,7 +109,8 @@ void run(const Options& options) {
                                                      ctl::cluster::readConfiguration) ==
                              ctl::cluster::Cluster::Slurm;
     setenv("SYSTEMD_BUS_TIMEOUT", callTimeout, 0);
-    const bool isLive = !options.isOnce && options.json == Options::Json::Off && !isDumb() &&
+    surroundings.hasUserBus = !options.host && !surroundings.isCluster && jobs::nameUserBus();
+    const bool isLive = !options.isOnce && options.json == TopOptions::Json::Off && !isDumb() &&
                         isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
     if (isLive) {
         // Must precede the other threads, which inherit the blocked signals.
@@ -126,7 +135,7 @@ int main(int count, char** arguments) {
     using namespace genv::top;
     genv::client::openStandardDescriptors();
     try {
-        const Options options = parseOptions(count, arguments);
+        const TopOptions options = parseOptions(count, arguments);
         if (!options.isAboutItself)
             run(options);
         return EXIT_SUCCESS;

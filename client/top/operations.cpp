@@ -2,8 +2,8 @@
 #include "client/top/operations.hpp"
 
 #include "client/genvctl/terminal/password_agent.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/duration.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/duration.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <fmt/format.h>
@@ -98,7 +98,7 @@ std::string Operations::perform(const ExtendRequest& request) {
                        core::formatDuration(request.lifetime));
 }
 
-std::string Operations::perform(const AttachRequest& request) {
+std::string Operations::perform(const AttachGpuRequest& request) {
     authorized(fmt::format("Attaching GPU {} to {}", request.gpu, request.environment),
                [&](Client& client) {
                    client.attach(request.environment, AttachOptions().setIndices({request.gpu}));
@@ -131,6 +131,23 @@ std::string Operations::perform(const LeaveRequest& request) {
     authorized(fmt::format("Canceling the wait of {}", request.environment),
                [&](Client& client) { client.cancelWait(request.ticket); });
     return fmt::format("The wait of {} is canceled", request.environment);
+}
+
+std::string Operations::perform(const ParkRequest& request) {
+    bool isParked = false;
+    authorized(fmt::format("Parking {}", request.environment), [&](Client& client) {
+        isParked = client.park(request.environment, Waiting().setStopDescriptor(stop_));
+    });
+    return isParked ? fmt::format("{} is parked, and its GPUs are free", request.environment)
+                    : std::string();
+}
+
+std::string Operations::perform(const ResumeRequest& request) {
+    const auto attached = link_.client().resume(request.environment,
+                                                AttachOptions().setWait(true).setHoldForQuota(true),
+                                                Waiting().setStopDescriptor(stop_));
+    return attached ? fmt::format("{} goes on on {}", request.environment, gpuList(*attached))
+                    : std::string();
 }
 
 } // namespace genv::top

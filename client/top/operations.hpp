@@ -3,8 +3,8 @@
 #pragma once
 
 #include "client/top/mailbox.hpp"
-#include "client/top/requests.hpp"
-#include "client/top/service_link.hpp"
+#include "client/top/service_connection.hpp"
+#include "client/top/service_requests.hpp"
 
 #include <functional>
 #include <optional>
@@ -25,9 +25,11 @@ class Operations {
     std::string perform(const DetachRequest& request);
     std::string perform(const TerminateRequest& request);
     std::string perform(const ExtendRequest& request);
-    std::string perform(const AttachRequest& request);
+    std::string perform(const AttachGpuRequest& request);
     std::string perform(const WaitRequest& request);
     std::string perform(const LeaveRequest& request);
+    std::string perform(const ParkRequest& request);
+    std::string perform(const ResumeRequest& request);
 
   private:
     /// Calls without a prompt first, and again with one only if that is not sufficient.
@@ -35,7 +37,7 @@ class Operations {
     void postNews(std::string text, bool isBad);
 
     Mailbox& mailbox_;
-    ServiceLink link_;
+    ServiceConnection link_;
     bool mayAskPassword_;
     int stop_;
 };

@@ -10,15 +10,23 @@
 
 namespace genv::top {
 
-enum class Emphasis {
+enum class TextEmphasis {
     None,       ///< text alone
     Attributes, ///< bold, dim and reverse (NO_COLOR)
-    Colours,
+    Colors,
 };
 
-std::string textOf(const std::vector<PageLine>& lines, Emphasis emphasis);
+std::string textOf(const std::vector<PageLine>& lines, TextEmphasis emphasis);
 
-/// Returns the chosen part of the frame.
-ctl::Json jsonOf(const Frame& frame, const Choice& choice);
+/// Lists of objects, as genvctl prints them.
+struct ListsJson {
+    ctl::Json devices;
+    ctl::Json environments;
+    ctl::Json processes;
+    ctl::Json queue;
+};
+
+/// Returns the state of the frame's machine or cluster with these lists.
+ctl::Json jsonOf(const Frame& frame, ListsJson lists);
 
 } // namespace genv::top

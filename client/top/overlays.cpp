@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/top/overlays.hpp"
 
-#include "client/top/text.hpp"
+#include "client/top/cell_text.hpp"
+#include "client/top/parked_rows.hpp"
 #include "client/top/view.hpp"
-#include "core/sentences.hpp"
+#include "core/parking/parking_sentences.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,6 +28,7 @@ constexpr std::array keyHelp{
     KeyHelp{"Enter", "show everything about the selected row, also a second click"},
     KeyHelp{"/", "show only rows with a user or a text; Esc shows all again"},
     KeyHelp{"m", "show only what is yours"},
+    KeyHelp{"J", "show your jobs; Up, Down, PgUp and PgDn scroll them"},
     KeyHelp{"o i u m g t p l", "sort by index, user, memory, use, temperature, power or lease"},
     KeyHelp{"d", "detach the selected GPU from its environment", true},
     KeyHelp{"t", "terminate the selected process", true},
@@ -33,6 +36,8 @@ constexpr std::array keyHelp{
     KeyHelp{"w", "wait for GPUs in the queue", true},
     KeyHelp{"c", "cancel the selected wait", true},
     KeyHelp{"e", "extend the lease of the selected GPU's environment", true},
+    KeyHelp{"p", "park the selected GPU's environment: its memory moves to the host", true},
+    KeyHelp{"r", "resume the selected parked environment", true},
     KeyHelp{"h", "show or hide this help"},
     KeyHelp{"q", "quit"},
 };
@@ -60,7 +65,7 @@ class Facts {
     std::vector<Line> lines_;
 };
 
-std::string holderText(const Holder& holder, Time now) {
+std::string holderText(const GpuHolder& holder, Time now) {
     std::string text =
         fmt::format("{} of {} (uid {})", holder.environment, holder.user, holder.uid);
     if (holder.name)
@@ -107,10 +112,10 @@ std::vector<Line> gpuDetails(const Frame& frame, const Gpu& gpu, Charset charset
     if (gpu.reservedFor)
         facts.add("Reserved for", *gpu.reservedFor);
     facts.addKnown("Locked by", gpu.lockHolder, "{}");
-    for (const Holder& holder : gpu.holders)
+    for (const GpuHolder& holder : gpu.holders)
         facts.add("Held by", holderText(holder, frame.when),
                   holder.uid == frame.uid ? style::accent : style::plain);
-    for (const Holder& part : gpu.parts)
+    for (const GpuHolder& part : gpu.parts)
         facts.add("A part has", holderText(part, frame.when));
     for (const Process& process : frame.processes) {
         if (std::ranges::find(process.gpus, gpu.index) != process.gpus.end())
@@ -152,6 +157,28 @@ std::vector<Line> waiterDetails(const Frame& frame, const Waiter& waiter, Charse
     return facts.take();
 }
 
+std::vector<Line> parkedDetails(const Frame& frame, const Parked& parked, Charset charset) {
+    Facts facts(charset);
+    facts.add("Environment", parked.environment, style::bold);
+    facts.addKnown("Name", parked.name, "{}");
+    facts.add("User", fmt::format("{} (uid {})", parked.user, parked.uid));
+    facts.add("State", parked.state);
+    const core::ParkedWhy why{parked.reason, "", parked.takenBy, parked.expected};
+    if (const std::string because = core::becauseParked(why); !because.empty())
+        facts.add("Why", because);
+    if (why.resumesByItself())
+        facts.add("Goes on", parked.expected
+                                 ? "by itself, about " + momentOf(*parked.expected, frame.when)
+                                 : "by itself, when those GPUs are free");
+    if (!parked.problem.empty())
+        facts.add("Problem", parked.problem, style::bad);
+    facts.add("GPUs", parkedGpus(parked));
+    facts.add(parked.bytesToMove > 0 ? "Moved" : "Host memory", parkedMemory(parked));
+    if (parked.since)
+        facts.add("Since", spanBetween(*parked.since, frame.when) + " ago");
+    return facts.take();
+}
+
 template <typename Row>
 const Row* find(const std::vector<Row>& rows, const Item& item) {
     const auto found =
@@ -181,6 +208,8 @@ std::vector<Line> detailLines(const Frame& frame, const Item& item, Charset char
     if (const Waiter* waiter =
             item.kind == Item::Kind::Waiter ? find(frame.waiters, item) : nullptr)
         return waiterDetails(frame, *waiter, charset);
+    if (const Parked* parked = item.kind == Item::Kind::Parked ? find(frame.parked, item) : nullptr)
+        return parkedDetails(frame, *parked, charset);
     return {{{"It is no longer there.", style::warning}}};
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/top/page.hpp"
 
+#include "client/top/cell_text.hpp"
 #include "client/top/gpu_rows.hpp"
 #include "client/top/header.hpp"
+#include "client/top/jobs_rows.hpp"
 #include "client/top/lower_rows.hpp"
 #include "client/top/overlays.hpp"
-#include "client/top/text.hpp"
+#include "client/top/parked_rows.hpp"
 #include "client/top/view.hpp"
 
 #include <fmt/format.h>
@@ -23,19 +25,21 @@ struct Heights {
     std::size_t gpus = 0;
     std::size_t processes = 0;
     std::size_t waiters = 0;
+    std::size_t parked = 0;
 };
 
-// If there is too little room, shortens the queue and the processes first.
+// If there is too little room, shortens the queue, what is parked and the processes first.
 Heights heightsFor(const View& view, std::size_t room) {
     const auto wanted = [](std::size_t rows) { return rows == 0 ? 0 : rows + 1; };
-    const Heights want{view.gpus.size() + 1, view.processes.size() + 1,
-                       wanted(view.waiters.size())};
+    const Heights want{view.gpus.size() + 1, view.processes.size() + 1, wanted(view.waiters.size()),
+                       wanted(view.parked.size())};
     // Omits a title without rows.
     const auto few = [](std::size_t height) { return height < 2 ? 0 : height; };
+    const std::size_t sixth = std::max<std::size_t>(room / 6, room < 12 ? 0 : 2);
     Heights heights;
-    heights.waiters =
-        few(std::min(want.waiters, std::max<std::size_t>(room / 6, room < 12 ? 0 : 2)));
-    const std::size_t rest = room - heights.waiters;
+    heights.waiters = few(std::min(want.waiters, sixth));
+    heights.parked = few(std::min(want.parked, sixth));
+    const std::size_t rest = room - heights.waiters - heights.parked;
     heights.processes =
         std::min(want.processes, few(std::max<std::size_t>(rest / 3, rest < 8 ? 0 : 3)));
     heights.gpus = std::min(want.gpus, rest - heights.processes);
@@ -43,7 +47,10 @@ Heights heightsFor(const View& view, std::size_t room) {
     const std::size_t more = std::min(remaining, want.processes - heights.processes);
     heights.processes += more;
     remaining -= more;
-    heights.waiters = few(heights.waiters + std::min(remaining, want.waiters - heights.waiters));
+    const std::size_t moreWaiters = std::min(remaining, want.waiters - heights.waiters);
+    heights.waiters = few(heights.waiters + moreWaiters);
+    remaining -= moreWaiters;
+    heights.parked = few(heights.parked + std::min(remaining, want.parked - heights.parked));
     return heights;
 }
 
@@ -71,7 +78,7 @@ class Composer {
     void addProcesses(std::size_t height) {
         if (height == 0 || frame_.isCluster)
             return;
-        const ProcessTable table(frame_, view_, choice_, width_);
+        const ProcessListing table(frame_, view_, choice_, width_);
         if (view_.processes.empty())
             add({{"No processes use these GPUs", style::dim}});
         else
@@ -80,6 +87,18 @@ class Composer {
     void addWaiters(std::size_t height) {
         if (height > 0)
             addTable(QueueTable(frame_, view_, choice_, width_), view_.waiters, height);
+    }
+
+    void addParked(std::size_t height) {
+        if (height > 0)
+            addTable(ParkedTable(frame_, view_, choice_, width_), view_.parked, height);
+    }
+
+    void addJobs(std::size_t height) {
+        const JobsList list = jobsList(frame_, choice_, height, width_);
+        for (std::size_t i = 0; i < list.lines.size(); ++i)
+            lines_.push_back(
+                {cutLine(list.lines[i], width_, choice_.charset), {}, list.selected == i});
     }
 
     std::vector<PageLine> take() { return std::move(lines_); }
@@ -171,9 +190,12 @@ std::vector<PageLine> screenPage(const Frame& frame, const Choice& choice, Size 
         composer.addGpus(heights.gpus);
         composer.addProcesses(heights.processes);
         composer.addWaiters(heights.waiters);
+        composer.addParked(heights.parked);
     } else if (choice.overlay == Overlay::Help) {
         for (const Line& line : helpLines(choice))
             composer.add(line);
+    } else if (choice.overlay == Overlay::Jobs) {
+        composer.addJobs(room);
     } else if (selected) {
         for (const Line& line : detailLines(frame, *selected, choice.charset))
             composer.add(line);
@@ -189,6 +211,7 @@ std::vector<PageLine> wholePage(const Frame& frame, const Choice& choice, std::s
     composer.addGpus(composer.view().gpus.size() + 1);
     composer.addProcesses(composer.view().processes.size() + 1);
     composer.addWaiters(all(composer.view().waiters.size()));
+    composer.addParked(all(composer.view().parked.size()));
     return composer.take();
 }
 

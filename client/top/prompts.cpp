@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/top/prompts.hpp"
 
-#include "client/top/text.hpp"
+#include "client/top/cell_text.hpp"
+#include "client/top/parked_rows.hpp"
 #include "client/top/view.hpp"
-#include "core/duration.hpp"
-#include "core/error.hpp"
+#include "core/base/duration.hpp"
+#include "core/base/error.hpp"
 
 #include <fmt/format.h>
 
@@ -38,7 +39,7 @@ const Gpu* selectedGpu(Choice& choice, const Frame& frame) {
 
 struct Hold {
     const Gpu& gpu;
-    const Holder& holder;
+    const GpuHolder& holder;
 };
 
 // Returns the selected GPU and the holder in its row.
@@ -46,7 +47,7 @@ std::optional<Hold> selectedHold(Choice& choice, const Frame& frame) {
     const Gpu* gpu = selectedGpu(choice, frame);
     if (gpu == nullptr)
         return std::nullopt;
-    const Holder* holder = firstHolder(frame, *gpu);
+    const GpuHolder* holder = firstHolder(frame, *gpu);
     if (holder == nullptr) {
         showError(choice, fmt::format("GPU {} is attached to no environment", gpu->index));
         return std::nullopt;
@@ -111,7 +112,7 @@ void askToExtend(Choice& choice, const Frame& frame) {
         "1h", ExtendRequest{environment, {}}};
 }
 
-std::string attachQuestion(const Choice& choice, const AttachRequest& request) {
+std::string attachQuestion(const Choice& choice, const AttachGpuRequest& request) {
     return fmt::format("Attach GPU {} to {}?", request.gpu, quoted(choice, request.environment));
 }
 
@@ -126,7 +127,7 @@ void askToAttach(Choice& choice, const Frame& frame) {
     const OwnEnvironment* own = ownEnvironment(choice, frame);
     if (own == nullptr)
         return;
-    const AttachRequest request{own->id, gpu->index};
+    const AttachGpuRequest request{own->id, gpu->index};
     if (frame.own.size() == 1)
         choice.prompt = {Prompt::Kind::Confirm, attachQuestion(choice, request), "", request};
     else
@@ -157,6 +158,32 @@ void askToLeave(Choice& choice, const Frame& frame) {
                      "", LeaveRequest{waiter->ticket, waiter->environment}};
 }
 
+void askToPark(Choice& choice, const Frame& frame) {
+    const auto hold = selectedHold(choice, frame);
+    if (!hold)
+        return;
+    const std::string& environment = hold->holder.environment;
+    choice.prompt = {Prompt::Kind::Confirm,
+                     fmt::format("Park {} of {}, so that its programs stand still and its GPUs are "
+                                 "free?",
+                                 quoted(choice, environment), quoted(choice, hold->holder.user)),
+                     "", ParkRequest{environment}};
+}
+
+void askToResume(Choice& choice, const Frame& frame) {
+    const Parked* parked = selectedRow(frame.parked, choice);
+    if (parked == nullptr) {
+        const auto isMine = [&](const Parked& each) { return each.uid == frame.uid; };
+        if (std::ranges::count_if(frame.parked, isMine) != 1)
+            return showError(choice, "Select a parked environment first");
+        parked = &*std::ranges::find_if(frame.parked, isMine);
+    }
+    choice.prompt = {Prompt::Kind::Confirm,
+                     fmt::format("Resume {} of {} on GPU {}?", quoted(choice, parked->environment),
+                                 quoted(choice, parked->user), parkedGpus(*parked)),
+                     "", ResumeRequest{parked->environment}};
+}
+
 std::optional<std::uint32_t> parseCount(std::string_view text) {
     std::uint32_t number = 0;
     const char* end = text.data() + text.size();
@@ -170,7 +197,7 @@ std::optional<Request> answerEnvironment(Choice& choice, Prompt prompt) {
         return prompt.request;
     }
     // The input may belong to another question.
-    if (auto* attach = std::get_if<AttachRequest>(&prompt.request)) {
+    if (auto* attach = std::get_if<AttachGpuRequest>(&prompt.request)) {
         attach->environment = prompt.input;
         prompt.question = attachQuestion(choice, *attach);
     } else if (auto* detach = std::get_if<DetachRequest>(&prompt.request)) {
@@ -214,7 +241,7 @@ std::optional<Request> answerTime(Choice& choice, Prompt prompt) {
 } // namespace
 
 void beginPrompt(Choice& choice, const Frame& frame, char32_t letter) {
-    constexpr std::u32string_view letters = U"dtawec";
+    constexpr std::u32string_view letters = U"dtawecpr";
     if (letters.find(letter) == std::u32string_view::npos)
         return;
     if (choice.isReadOnly)
@@ -232,6 +259,10 @@ void beginPrompt(Choice& choice, const Frame& frame, char32_t letter) {
         return askToWait(choice, frame);
     case 'e':
         return askToExtend(choice, frame);
+    case 'p':
+        return askToPark(choice, frame);
+    case 'r':
+        return askToResume(choice, frame);
     default:
         return askToLeave(choice, frame);
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/top/service_frame.hpp"
 
-#include "client/top/text.hpp"
+#include "client/top/cell_text.hpp"
+#include "core/parking/parking_sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -16,45 +17,49 @@ namespace {
 
 constexpr std::chrono::seconds oldSample{15};
 
-using ById = std::map<std::string_view, std::reference_wrapper<const MachineEnvironment>>;
+using ById = std::map<std::string_view, std::reference_wrapper<const genv::Environment>>;
 
 ById byId(const Machine& machine) {
     ById environments;
-    for (const MachineEnvironment& entry : machine.environments)
-        environments.emplace(entry.environment.id, entry);
+    for (const genv::Environment& environment : machine.environments)
+        environments.emplace(environment.id, environment);
     return environments;
 }
 
-Holder holderOf(const Attachment& attachment, const ById& environments) {
-    Holder holder;
+GpuHolder holderOf(const Attachment& attachment, const ById& environments) {
+    GpuHolder holder;
     holder.environment = attachment.environment;
     holder.shareBytes = attachment.shareBytes;
     holder.since = attachment.since;
     const auto found = environments.find(attachment.environment);
     if (found == environments.end())
         return holder; // it ended at this very moment
-    const MachineEnvironment& entry = found->second;
-    holder.name = entry.environment.configuration.name;
-    holder.user = entry.environment.user;
-    holder.uid = entry.environment.uid;
-    holder.isLingering = entry.environment.lingering;
-    holder.parent = entry.parent;
+    const genv::Environment& environment = found->second;
+    holder.name = environment.configuration.name;
+    holder.user = environment.user;
+    holder.uid = environment.uid;
+    holder.isLingering = environment.lingering;
+    holder.parent = environment.parent;
     const auto device =
-        std::ranges::find(entry.attached, attachment.device, &AttachedDevice::device);
-    holder.expires = device == entry.attached.end() ? entry.environment.expires : device->expires;
+        std::ranges::find(environment.attached, attachment.device, &AttachedDevice::device);
+    holder.expires = device == environment.attached.end() ? environment.expires : device->expires;
+    if (environment.parking.state != "active")
+        holder.parking = environment.parking.state;
+    holder.isOnLoan = environment.preemptible != "no";
     return holder;
 }
 
-Gpu gpuOf(const MachineDevice& device, const ById& environments) {
-    const DeviceState& state = device.state;
+Gpu gpuOf(const DeviceState& state, const ById& environments) {
     Gpu gpu;
     gpu.index = state.device.index;
     gpu.label = std::to_string(gpu.index);
     gpu.uuid = state.device.uuid;
     gpu.model = state.device.model;
-    gpu.pciAddress = device.pciAddress;
+    gpu.pciAddress = state.pciAddress;
     gpu.health = state.health;
-    gpu.reservedFor = device.reservedFor;
+    gpu.reservedFor = state.reservedFor;
+    gpu.isFree = state.isFree;
+    gpu.unaccountedBytes = state.unaccountedMemoryBytes;
     gpu.lockHolder = state.lockHolder;
     if (state.device.totalMemoryBytes > 0)
         gpu.totalMemoryBytes = state.device.totalMemoryBytes;
@@ -62,10 +67,10 @@ Gpu gpuOf(const MachineDevice& device, const ById& environments) {
     gpu.utilizationPercent = state.utilizationPercent;
     gpu.temperatureCelsius = state.temperatureCelsius;
     gpu.powerMilliwatts = state.powerMilliwatts;
-    gpu.powerLimitMilliwatts = device.powerLimitMilliwatts;
+    gpu.powerLimitMilliwatts = state.powerLimitMilliwatts;
     gpu.sampledAt = state.sampledAt;
     for (const Attachment& attachment : state.attachments) {
-        Holder holder = holderOf(attachment, environments);
+        GpuHolder holder = holderOf(attachment, environments);
         (holder.parent ? gpu.parts : gpu.holders).push_back(std::move(holder));
     }
     return gpu;
@@ -90,34 +95,83 @@ Process processOf(const ProcessDescription& description) {
     return process;
 }
 
-// Returns the quota that a request waits for, or when it is expected to start.
-std::string reasonOf(const QueueDescription& request, Time now) {
-    if (request.hold)
-        return fmt::format("quota ({})", request.hold->limit);
-    return request.expectedStart ? "about " + momentOf(*request.expectedStart, now) : "";
+std::string takingText(const Taking& taking) {
+    std::vector<core::TakenFrom> victims;
+    for (const TakenEnvironment& each : taking.environments)
+        victims.push_back({each.id, each.name, each.user, core::Bytes{each.bytesToMove}});
+    return core::describeTaking(victims, taking.devices,
+                                std::max(std::chrono::ceil<std::chrono::seconds>(taking.estimate),
+                                         std::chrono::seconds{1}));
 }
 
-Waiter waiterOf(const QueueDescription& request, Time now, const ById& environments) {
+// Returns the taking of a request, the quota that it waits for, or its expected start.
+std::string reasonOf(const WaitingRequest& waiting, Time now) {
+    const QueueDescription& request = waiting.description;
+    if (waiting.taking)
+        return takingText(*waiting.taking);
+    if (request.hold)
+        return fmt::format("quota ({})", request.hold->limit);
+    std::string start =
+        request.expectedStart ? "about " + momentOf(*request.expectedStart, now) : "";
+    if (!waiting.resumes)
+        return start;
+    return start.empty() ? "goes on" : "goes on " + start;
+}
+
+Waiter waiterOf(const WaitingRequest& waiting, Time now, const ById& environments) {
+    const QueueDescription& request = waiting.description;
     const QueueEntry& entry = request.entry;
     Waiter waiter;
     waiter.ticket = entry.ticket;
     waiter.place = request.position;
-    waiter.reason = reasonOf(request, now);
+    waiter.reason = reasonOf(waiting, now);
     waiter.environment = entry.environment;
     waiter.uid = entry.uid;
     waiter.user = request.user;
     waiter.wanted = fmt::format("{} GPU{}", entry.gpus, entry.gpus == 1 ? "" : "s");
     waiter.since = entry.since;
     if (const auto found = environments.find(entry.environment); found != environments.end()) {
-        waiter.name = found->second.get().environment.configuration.name;
+        waiter.name = found->second.get().configuration.name;
     }
     return waiter;
 }
 
-std::vector<OwnEnvironment> ownEnvironments(const Machine& machine, const Observer& observer) {
+std::vector<Parked> parkedEnvironments(const ServiceView& view) {
+    std::vector<Parked> all;
+    for (const genv::Environment& environment : view.machine.environments) {
+        const ParkingState& parking = environment.parking;
+        if (parking.state == "active")
+            continue;
+        Parked parked;
+        parked.environment = environment.id;
+        parked.key = static_cast<std::uint64_t>(environment.created.time_since_epoch().count());
+        parked.name = environment.configuration.name;
+        parked.user = environment.user;
+        parked.uid = environment.uid;
+        parked.state = parking.state;
+        for (const ParkedDevice& device : parking.devices)
+            parked.gpus.push_back(device.device);
+        if (parked.gpus.empty())
+            parked.gpus = environment.devices;
+        parked.memoryBytes = parking.memoryBytes;
+        parked.movedBytes = parking.movedBytes;
+        parked.bytesToMove = parking.bytesToMove;
+        parked.since = parking.since;
+        parked.problem = parking.problem;
+        parked.reason = parking.reason;
+        parked.takenBy = parking.takenBy;
+        for (const WaitingRequest& request : view.queue) {
+            if (request.resumes && request.description.entry.environment == environment.id)
+                parked.expected = request.description.expectedStart;
+        }
+        all.push_back(std::move(parked));
+    }
+    return all;
+}
+
+std::vector<OwnEnvironment> ownEnvironments(const Machine& machine, const Viewer& observer) {
     std::vector<OwnEnvironment> own;
-    for (const MachineEnvironment& entry : machine.environments) {
-        const genv::Environment& environment = entry.environment;
+    for (const genv::Environment& environment : machine.environments) {
         if (environment.uid != observer.uid || environment.lingering)
             continue;
         const auto& named = observer.environment;
@@ -144,7 +198,7 @@ std::string troubleOf(const Frame& frame) {
 
 } // namespace
 
-Frame frameOf(const ServiceView& view, const HistoryStore& history, const Observer& observer,
+Frame frameOf(const ServiceView& view, const HistoryStore& history, const Viewer& observer,
               Time now) {
     const ById environments = byId(view.machine);
     Frame frame;
@@ -155,19 +209,15 @@ Frame frameOf(const ServiceView& view, const HistoryStore& history, const Observ
     frame.uid = observer.uid;
     frame.environments = view.machine.environments.size();
     frame.isEmpty = false;
-    for (const MachineDevice& device : view.machine.devices) {
-        frame.gpus.push_back(gpuOf(device, environments));
-        if (const auto condition = view.conditions.find(device.state.device.index);
-            condition != view.conditions.end()) {
-            frame.gpus.back().isFree = condition->second.isFree;
-            frame.gpus.back().unaccountedBytes = condition->second.unaccountedMemoryBytes;
-        }
-        frame.gpus.back().history = history.of(device.state.device.index, now);
+    for (const DeviceState& state : view.machine.devices) {
+        frame.gpus.push_back(gpuOf(state, environments));
+        frame.gpus.back().history = history.of(state.device.index, now);
     }
     for (const ProcessDescription& description : view.processes)
         frame.processes.push_back(processOf(description));
-    for (const QueueDescription& request : view.queue)
+    for (const WaitingRequest& request : view.queue)
         frame.waiters.push_back(waiterOf(request, now, environments));
+    frame.parked = parkedEnvironments(view);
     frame.own = ownEnvironments(view.machine, observer);
     frame.trouble = troubleOf(frame);
     if (frame.trouble.empty() && !view.processTrouble.empty())

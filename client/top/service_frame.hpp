@@ -5,6 +5,7 @@
 #include "client/named_environment.hpp"
 #include "client/top/frame.hpp"
 #include "client/top/history_store.hpp"
+#include "genv/loans.hpp"
 #include "genv/machine.hpp"
 
 #include <optional>
@@ -16,20 +17,19 @@ namespace genv::top {
 /// The latest answers of the service.
 struct ServiceView {
     Machine machine;
-    std::map<std::uint32_t, DeviceCondition> conditions; ///< of its devices, by index
-    std::vector<QueueDescription> queue;
+    std::vector<WaitingRequest> queue;
     std::vector<ProcessDescription> processes;
     std::string processTrouble; ///< why the processes are those of before; empty: they are not
 };
 
 /// The user at the terminal.
-struct Observer {
+struct Viewer {
     std::uint32_t uid = 0;
     std::string host;                                    ///< empty: this machine
     std::optional<client::NamedEnvironment> environment; ///< that the shell is in
 };
 
-Frame frameOf(const ServiceView& view, const HistoryStore& history, const Observer& observer,
+Frame frameOf(const ServiceView& view, const HistoryStore& history, const Viewer& observer,
               Time now);
 
 } // namespace genv::top

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/objects/machine_objects.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 #include "client/top/collector.hpp"
+#include "client/top/output.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +10,8 @@
 
 namespace genv::top {
 
-ServiceReader::ServiceReader(ServiceLink& link, std::optional<remote::Host> host) : link_(link) {
+ServiceReader::ServiceReader(ServiceConnection& link, std::optional<remote::Host> host)
+    : link_(link) {
     if (host)
         observer_.host = host->label();
     else
@@ -21,16 +24,14 @@ void ServiceReader::readMachine() {
         observer_.uid = client.uid();
     isKnown_ = true;
     view_.machine = client.machine();
-    view_.conditions = client.deviceConditions();
-    for (const MachineDevice& device : view_.machine.devices) {
-        const DeviceState& state = device.state;
+    for (const DeviceState& state : view_.machine.devices) {
         if (state.sampledAt && state.utilizationPercent)
             history_.add(state.device.index, *state.sampledAt, *state.utilizationPercent);
     }
 }
 
 void ServiceReader::readQueue() {
-    view_.queue = link_.client().describeQueue();
+    view_.queue = link_.client().queue();
 }
 
 void ServiceReader::readHistory() {
@@ -57,6 +58,15 @@ void ServiceReader::readProcesses() {
 
 Frame ServiceReader::frame() const {
     return frameOf(view_, history_, observer_, ctl::currentTime());
+}
+
+ctl::Json ServiceReader::json(const std::vector<std::uint32_t>& gpus) const {
+    ctl::MachineAnswers answers{view_.machine, view_.queue, std::nullopt};
+    if (view_.processTrouble.empty())
+        answers.processes = view_.processes;
+    const ctl::MachineObjects objects(answers, gpus);
+    return jsonOf(
+        frame(), {objects.devices(), objects.environments(), objects.processes(), objects.queue()});
 }
 
 Frame troubleFrame(const ctl::Failure& failure, const std::optional<remote::Host>& host) {

@@ -30,13 +30,13 @@ bool isChosen(const Choice& choice, std::uint32_t gpu) {
 bool isShown(const Frame& frame, const Choice& choice, const Gpu& gpu) {
     if (!isChosen(choice, gpu.index))
         return false;
-    const auto isMine = [&](const Holder& holder) { return holder.uid == frame.uid; };
+    const auto isMine = [&](const GpuHolder& holder) { return holder.uid == frame.uid; };
     if (choice.mineOnly && std::ranges::none_of(gpu.holders, isMine))
         return false;
     const Process* outsider = gpu.holders.empty() ? outsiderOn(frame, gpu) : nullptr;
     return anyContains(choice.filter, gpu.label, gpu.model, gpu.health,
                        outsider != nullptr ? outsider->user : std::string()) ||
-           std::ranges::any_of(gpu.holders, [&](const Holder& holder) {
+           std::ranges::any_of(gpu.holders, [&](const GpuHolder& holder) {
                return anyContains(choice.filter, holder.user, holder.environment,
                                   holder.name.value_or(""));
            });
@@ -53,6 +53,14 @@ bool isShown(const Frame& frame, const Choice& choice, const Process& process) {
 bool isShown(const Frame& frame, const Choice& choice, const Waiter& waiter) {
     return (!choice.mineOnly || waiter.uid == frame.uid) &&
            anyContains(choice.filter, waiter.user, waiter.environment, waiter.name.value_or(""));
+}
+
+bool isShown(const Frame& frame, const Choice& choice, const Parked& parked) {
+    const bool onChosen =
+        std::ranges::any_of(parked.gpus, [&](std::uint32_t gpu) { return isChosen(choice, gpu); });
+    return (onChosen || choice.gpus.empty()) && (!choice.mineOnly || parked.uid == frame.uid) &&
+           anyContains(choice.filter, parked.user, parked.environment, parked.name.value_or(""),
+                       parked.state);
 }
 
 template <typename Row>
@@ -81,12 +89,12 @@ void sortUp(std::vector<const Row*>& rows, Value value) {
 
 void sortGpus(const Frame& frame, Sort sort, std::vector<const Gpu*>& gpus) {
     const auto user = [&](const Gpu& gpu) {
-        const Holder* holder = firstHolder(frame, gpu);
+        const GpuHolder* holder = firstHolder(frame, gpu);
         return holder == nullptr ? std::tuple(true, std::string())
                                  : std::tuple(false, holder->user);
     };
     const auto lease = [&](const Gpu& gpu) {
-        const Holder* holder = firstHolder(frame, gpu);
+        const GpuHolder* holder = firstHolder(frame, gpu);
         return holder == nullptr || !holder->expires ? Time::max() : *holder->expires;
     };
     switch (sort) {
@@ -136,21 +144,27 @@ Item itemOf(const Waiter& waiter) {
     return {Item::Kind::Waiter, waiter.ticket};
 }
 
+Item itemOf(const Parked& parked) {
+    return {Item::Kind::Parked, parked.key};
+}
+
 std::vector<Item> View::items() const {
     std::vector<Item> items;
-    items.reserve(gpus.size() + processes.size() + waiters.size());
+    items.reserve(gpus.size() + processes.size() + waiters.size() + parked.size());
     for (const Gpu* gpu : gpus)
         items.push_back(itemOf(*gpu));
     for (const Process* process : processes)
         items.push_back(itemOf(*process));
     for (const Waiter* waiter : waiters)
         items.push_back(itemOf(*waiter));
+    for (const Parked* each : parked)
+        items.push_back(itemOf(*each));
     return items;
 }
 
 View viewOf(const Frame& frame, const Choice& choice) {
     View view{shownRows(frame, choice, frame.gpus), shownRows(frame, choice, frame.processes),
-              shownRows(frame, choice, frame.waiters)};
+              shownRows(frame, choice, frame.waiters), shownRows(frame, choice, frame.parked)};
     sortGpus(frame, choice.sort, view.gpus);
     sortProcesses(choice.sort, view.processes);
     return view;
@@ -177,11 +191,11 @@ bool isUsedOutside(const Frame& frame, const Gpu& gpu) {
     return gpu.unaccountedBytes > 0 || outsiderOn(frame, gpu) != nullptr;
 }
 
-const Holder* firstHolder(const Frame& frame, const Gpu& gpu) {
+const GpuHolder* firstHolder(const Frame& frame, const Gpu& gpu) {
     if (gpu.holders.empty())
         return nullptr;
     const auto found = std::ranges::find_if(
-        gpu.holders, [&](const Holder& holder) { return holder.uid == frame.uid; });
+        gpu.holders, [&](const GpuHolder& holder) { return holder.uid == frame.uid; });
     return found == gpu.holders.end() ? &gpu.holders.front() : &*found;
 }
 

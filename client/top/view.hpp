@@ -15,6 +15,7 @@ struct View {
     std::vector<const Gpu*> gpus;
     std::vector<const Process*> processes;
     std::vector<const Waiter*> waiters;
+    std::vector<const Parked*> parked;
 
     [[nodiscard]] std::vector<Item> items() const;
 };
@@ -28,6 +29,7 @@ std::optional<Item> selectedItem(const View& view, const Choice& choice);
 Item itemOf(const Gpu& gpu);
 Item itemOf(const Process& process);
 Item itemOf(const Waiter& waiter);
+Item itemOf(const Parked& parked);
 
 /// Returns a process on this GPU that belongs to no environment, or null.
 const Process* outsiderOn(const Frame& frame, const Gpu& gpu);
@@ -36,6 +38,6 @@ bool isUsedOutside(const Frame& frame, const Gpu& gpu);
 
 /// Returns the holder that is shown in a GPU's row: the user's own before others, and the oldest of
 /// these. Returns null if nobody holds the GPU.
-const Holder* firstHolder(const Frame& frame, const Gpu& gpu);
+const GpuHolder* firstHolder(const Frame& frame, const Gpu& gpu);
 
 } // namespace genv::top

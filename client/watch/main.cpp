@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-watch: tells a user why the command of "genvctl run" was ended, and which of its children
-// keep its GPUs. The command has replaced genvctl in its process, so this needs another process. It
-// is not a child of the command.
+// keep its GPUs. The command has replaced genvctl in its process, so this needs another process,
+// which is no child of the command: the process that started this one has exited.
 //
 // It runs as long as the command, perhaps for weeks, and there may be hundreds of it. So it has no
 // connection to the bus and uses no library but libc: it waits on the command's pidfd and reads the

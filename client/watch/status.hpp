@@ -3,10 +3,10 @@
 // Header-only and without exceptions, so that genv-watch needs no library.
 #pragma once
 
-#include "core/granted_sentence.hpp"
-#include "core/kept_sentence.hpp"
-#include "core/refused_sentence.hpp"
-#include "core/rule_advice.hpp"
+#include "core/rules/rule_advice.hpp"
+#include "core/sentences/granted_sentence.hpp"
+#include "core/sentences/kept_sentence.hpp"
+#include "core/sentences/refused_sentence.hpp"
 
 #include <sys/uio.h>
 

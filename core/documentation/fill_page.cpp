@@ -4,8 +4,8 @@
 // existing ones.
 //
 // Usage: fill_page TEMPLATE PAGE. Runs when genv is built, and is not installed.
-#include "core/limit_definitions.hpp"
-#include "core/rule_definitions.hpp"
+#include "core/settings/limit_definitions.hpp"
+#include "core/settings/rule_definitions.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // Port: the clocks.
 #pragma once
 
-#include "core/time.hpp"
+#include "core/base/time.hpp"
 
 namespace genv::core {
 

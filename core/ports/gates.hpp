@@ -4,9 +4,9 @@
 // they outlast this service. No function here blocks.
 #pragma once
 
-#include "core/device.hpp"
-#include "core/process.hpp"
-#include "core/time.hpp"
+#include "core/base/process.hpp"
+#include "core/base/time.hpp"
+#include "core/model/device.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -42,7 +42,7 @@ struct OpenCounts {
 };
 
 /// How often a user was refused at a node, or would have been refused in Watch mode.
-struct Refusals {
+struct RefusedOpens {
     Uid uid = 0;
     DeviceNode node;
     OpenCounts counts; ///< since boot
@@ -100,7 +100,7 @@ class Gates {
     /// Returns the user whose grants count for a uid in addition to the uid's own: the owner of a
     /// subordinate uid, otherwise the uid itself. Unset: the uid is exempt and may open every node.
     [[nodiscard]] virtual std::optional<Uid> granteeOf(Uid uid) = 0;
-    [[nodiscard]] virtual std::vector<Refusals> refusals() = 0;
+    [[nodiscard]] virtual std::vector<RefusedOpens> refusals() = 0;
     /// Returns the uids that may open every node, ascending, as this service has last set them.
     /// Root is not among them.
     [[nodiscard]] virtual const std::vector<UidRange>& exempt() const = 0;

@@ -4,8 +4,8 @@
 // the Observer.
 #pragma once
 
-#include "core/device.hpp"
-#include "core/process.hpp"
+#include "core/base/process.hpp"
+#include "core/model/device.hpp"
 
 #include <stdexcept>
 #include <string>
@@ -51,10 +51,12 @@ struct DeviceSample {
     /// The driver has no memory reading, since the device shares the machine's memory.
     bool hasUnifiedMemory = false;
     MemoryBalance memory{};
+    /// Whether persistence mode is on; empty if the driver does not report it.
+    std::optional<bool> persistence{};
 };
 
 /// The use of one device by a process.
-struct DeviceUse {
+struct ProcessSample {
     Pid pid = 0;
     DeviceUuid device;
     std::optional<Bytes>
@@ -68,7 +70,7 @@ struct DeviceUse {
 /// empty.
 struct GpuSample {
     std::vector<DeviceSample> devices; ///< by index; MIG instances after the GPUs
-    std::vector<DeviceUse> uses;       ///< the uses by compute processes
+    std::vector<ProcessSample> uses;   ///< the uses by compute processes
     std::string noDriver;              ///< why this machine has no driver; empty if one answered
     std::string driverVersion{}; ///< empty if there is no driver, or it does not report a version
     std::vector<DriverNode> nodes{}; ///< the driver's nodes with their names

@@ -3,9 +3,9 @@
 // block the loop.
 #pragma once
 
-#include "core/error.hpp"
-#include "core/process.hpp"
-#include "core/time.hpp"
+#include "core/base/error.hpp"
+#include "core/base/process.hpp"
+#include "core/base/time.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace genv::core {
 
 /// Selects events: those between two moments that match all given fields.
-struct HistoryQuery {
+struct HistoryFilter {
     static constexpr std::size_t maxRows = 10'000;
 
     WallTime since{};
@@ -32,7 +32,7 @@ struct HistoryQuery {
     std::size_t limit = maxRows;            ///< maximum number of rows; the oldest are returned
     std::string after; ///< cursor of an earlier event: only later events are returned
 
-    friend bool operator==(const HistoryQuery&, const HistoryQuery&) = default;
+    friend bool operator==(const HistoryFilter&, const HistoryFilter&) = default;
 };
 
 /// One field of an event.
@@ -64,7 +64,7 @@ class History {
 
     /// Reads on behalf of a user. `answer` is always called, on the loop and never before this
     /// returns. A user who reads a lot does not delay other users.
-    virtual void read(Uid asking, HistoryQuery query, std::function<void(HistoryPage)> answer) = 0;
+    virtual void read(Uid asking, HistoryFilter query, std::function<void(HistoryPage)> answer) = 0;
 };
 
 } // namespace genv::core

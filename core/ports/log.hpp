@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Port: the log, one line per record. Callers escape foreign text (core/text.hpp). The adapter
+// Port: the log, one line per record. Callers escape foreign text (core/base/text.hpp). The adapter
 // never blocks the loop.
 #pragma once
 

@@ -3,9 +3,9 @@
 // taken on a worker thread (driver and /proc may block) and passed to the loop as a value.
 #pragma once
 
+#include "core/base/time.hpp"
+#include "core/model/slurm_cgroup.hpp"
 #include "core/ports/gpus.hpp"
-#include "core/slurm_cgroup.hpp"
-#include "core/time.hpp"
 
 #include <chrono>
 #include <functional>
@@ -35,7 +35,7 @@ struct EnvironmentHint {
 
 /// A process that uses a GPU according to the driver, with the data that determine its environment.
 /// A process that cannot be read has no ancestors and no hint, and belongs to no environment.
-struct ComputeProcess {
+struct ObservedProcess {
     ProcessFacts facts;
     std::vector<ProcessIdentity> ancestors; ///< parent first
     std::optional<EnvironmentHint> environmentHint;
@@ -69,7 +69,7 @@ struct Observation {
     BootTime started; ///< when the observation began: it includes everything that happened before
     WallTime takenAt;
     std::vector<DeviceSample> devices;
-    std::vector<ComputeProcess> processes; ///< by PID
+    std::vector<ObservedProcess> processes; ///< by PID
     std::string noDriver;        ///< why this machine has no driver; empty if one answered
     std::string driverVersion{}; ///< empty if there is no driver, or it does not report a version
     std::vector<DriverNode> nodes{}; ///< the driver's nodes with their names

@@ -5,9 +5,9 @@
 // comes later.
 #pragma once
 
-#include "core/error.hpp"
-#include "core/process.hpp"
-#include "core/slurm_cgroup.hpp"
+#include "core/base/error.hpp"
+#include "core/base/process.hpp"
+#include "core/model/slurm_cgroup.hpp"
 
 #include <functional>
 #include <memory>

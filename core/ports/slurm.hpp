@@ -4,9 +4,9 @@
 // thread.
 #pragma once
 
-#include "core/device.hpp"
-#include "core/sluid.hpp"
-#include "core/time.hpp"
+#include "core/base/time.hpp"
+#include "core/model/device.hpp"
+#include "core/model/sluid.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -3,7 +3,7 @@
 // reader finds either the old document or the new one.
 #pragma once
 
-#include "core/environment.hpp"
+#include "core/model/environment.hpp"
 
 #include <string>
 #include <vector>

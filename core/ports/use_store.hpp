@@ -3,8 +3,8 @@
 // are atomic: after a crash a reader finds either the old record or the new one.
 #pragma once
 
-#include "core/process.hpp"
-#include "core/time.hpp"
+#include "core/base/process.hpp"
+#include "core/base/time.hpp"
 
 #include <chrono>
 #include <functional>
@@ -38,7 +38,7 @@ struct UseRecord {
     BootTime bootTime;
     WallTime wallTime;
     std::vector<UseRow> rows;
-    // In the lasting record only (core/start_history.hpp).
+    // In the lasting record only (core/use/start_history.hpp).
     std::vector<LengthRow> lengths = {};
     std::vector<bool> guesses = {}; ///< whether expected starts were right, oldest first
 

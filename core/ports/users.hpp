@@ -2,9 +2,9 @@
 // Port: the user database, which may be remote (LDAP, SSSD) and slow.
 #pragma once
 
-#include "core/limits.hpp"
-#include "core/named_ids.hpp"
-#include "core/process.hpp"
+#include "core/base/process.hpp"
+#include "core/model/named_ids.hpp"
+#include "core/model/user_info.hpp"
 
 #include <functional>
 #include <map>

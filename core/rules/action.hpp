@@ -2,9 +2,9 @@
 // The results of an enforcement, entry by entry, for display and for the bus.
 #pragma once
 
-#include "core/device.hpp"
-#include "core/environment.hpp"
-#include "core/process.hpp"
+#include "core/base/process.hpp"
+#include "core/model/device.hpp"
+#include "core/model/environment.hpp"
 
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@
 namespace genv::core {
 
 /// One finding, or one action that was or would be carried out.
-struct EnforcementAction {
+struct EnforcementEntry {
     enum class Kind {
         Finding,   ///< a violation
         Terminate, ///< a process was sent SIGTERM
@@ -35,7 +35,7 @@ struct EnforcementAction {
 
 /// Returns a kind as on the bus: "finding", "terminate", "detach", "end", "cancel", "requeue",
 /// "failed".
-std::string_view nameOf(EnforcementAction::Kind kind);
+std::string_view nameOf(EnforcementEntry::Kind kind);
 
 /// Whether a sentence describes an action, or what a dry run would do.
 enum class Mood { Does, Would };

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The rules about what users hold: environments, devices, and for how long.
-#include "core/duration.hpp"
+#include "core/base/duration.hpp"
+#include "core/ledger/holdings.hpp"
+#include "core/limits/limit_use.hpp"
 #include "core/rules/working_state.hpp"
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
+#include "core/settings/limit_definitions.hpp"
 
 #include <fmt/format.h>
 
@@ -16,8 +19,8 @@ namespace {
 
 // Returns the environments of each user that rules may end or detach from, oldest first. Slurm's
 // jobs are not included, and children count with their parents.
-std::map<Uid, std::vector<const Environment*>> byOwner(const WorkingState& state) {
-    std::map<Uid, std::vector<const Environment*>> owners;
+std::map<Uid, std::vector<const EnvironmentRecord*>> byOwner(const WorkingState& state) {
+    std::map<Uid, std::vector<const EnvironmentRecord*>> owners;
     for (const auto& [sequence, environment] : state.situation.environments) {
         if (!state.isEnded(environment) && !environment.job && !environment.parent)
             owners[environment.uid].push_back(&environment);
@@ -35,7 +38,7 @@ void findIdleJobs(WorkingState& state, const RuleSet& rules) {
         const auto limit = state.limitsOf(environment.uid, rules).idleTimeout;
         auto idle = std::chrono::milliseconds::max();
         std::vector<DeviceUuid> devices;
-        for (const Attachment& attachment : environment.attachments) {
+        for (const DeviceAttachment& attachment : environment.attachments) {
             devices.push_back(attachment.device.uuid);
             idle = std::min(idle, state.situation.idleness.of(environment.id, devices.back(),
                                                               state.situation.bootNow));
@@ -50,15 +53,82 @@ void findIdleJobs(WorkingState& state, const RuleSet& rules) {
     }
 }
 
+Holdings holdingsOf(const std::vector<const EnvironmentRecord*>& environments) {
+    std::map<std::uint64_t, std::pair<const EnvironmentRecord*, const DeviceAttachment*>>
+        bySequence;
+    for (const EnvironmentRecord* environment : environments) {
+        for (const DeviceAttachment& attachment : environment->attachments) {
+            if (!attachment.exempt)
+                bySequence.emplace(attachment.sequence, std::pair(environment, &attachment));
+        }
+    }
+    Holdings holdings;
+    for (const auto& [sequence, held] : bySequence)
+        holdings.add(*held.first, *held.second);
+    return holdings;
+}
+
+// Returns the limit that a user exceeds because of an environment, or null.
+const LimitDefinition* exceededBecauseOf(const EnvironmentRecord& environment,
+                                         const std::vector<const EnvironmentRecord*>& all,
+                                         const Limits& limits) {
+    std::vector<const EnvironmentRecord*> others = all;
+    std::erase(others, &environment);
+    const Holdings with = holdingsOf(all);
+    const Holdings without = holdingsOf(others);
+    const Holdings alone = holdingsOf({&environment});
+    for (const LimitDefinition& limit : limitDefinitions()) {
+        const auto allowed =
+            limit.refuses == LimitedRequest::Devices ? limit.allowed(limits) : std::nullopt;
+        if (!allowed)
+            continue;
+        const auto count = [&](const Holdings& holdings) {
+            return countOf(std::get<CountHeld>(limit.count), holdings,
+                           limits.maxPreemptibleDevices.value_or(0));
+        };
+        const bool isOver = limit.scope == LimitScope::Environment
+                                ? count(alone) > *allowed
+                                : count(with) > *allowed && count(without) < count(with);
+        if (isOver)
+            return &limit;
+    }
+    return nullptr;
+}
+
 } // namespace
+
+// The most recently started environments end first.
+void findFailedLoans(WorkingState& state, const RuleSet& rules) {
+    for (auto& [user, environments] : byOwner(state)) {
+        const Limits limits = state.limitsOf(user, rules);
+        for (const EnvironmentRecord* environment :
+             std::vector(environments.rbegin(), environments.rend())) {
+            const LimitDefinition* limit =
+                environment->loanFailed ? exceededBecauseOf(*environment, environments, limits)
+                                        : nullptr;
+            if (limit == nullptr)
+                continue;
+            std::erase(environments, environment);
+            Consequences& consequences = state.find(
+                Rule::MaxPreemptibleDevices, user, environment->id, environment->id,
+                fmt::format("Environment {} is on loan but could not be parked for others, and "
+                            "takes user {} over a limit ({})",
+                            environment->id, state.userName(user), limit->key));
+            state.endEnvironment(*environment, consequences);
+        }
+    }
+}
 
 void findLifetimes(WorkingState& state, const RuleSet& rules) {
     for (const auto& [user, environments] : byOwner(state)) {
         const auto limit = state.limitsOf(user, rules).maxLifetime;
-        for (const Environment* environment : environments) {
+        for (const EnvironmentRecord* environment : environments) {
             const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(
                 state.situation.bootNow - environment->began);
-            if (!limit || environment->exempt || environment->isWaitingToStart() || age <= *limit)
+            const bool isParkedAtItsEnd =
+                environment->parking && environment->parking->reason == Reason::expired().text();
+            if (!limit || environment->exempt || environment->isWaitingToStart() ||
+                isParkedAtItsEnd || age <= *limit)
                 continue;
             Consequences& consequences = state.find(
                 Rule::MaxLifetime, user, environment->id, environment->id,
@@ -72,7 +142,7 @@ void findLifetimes(WorkingState& state, const RuleSet& rules) {
 void findMaxEnvironments(WorkingState& state, const RuleSet& rules) {
     for (auto& [user, environments] : byOwner(state)) {
         const auto limit = state.limitsOf(user, rules).maxEnvironments;
-        std::erase_if(environments, [](const Environment* environment) {
+        std::erase_if(environments, [](const EnvironmentRecord* environment) {
             return environment->exempt || !environment->isCounted();
         });
         if (!limit || environments.size() <= *limit)
@@ -90,10 +160,12 @@ void findMaxEnvironments(WorkingState& state, const RuleSet& rules) {
 void findMaxDevicesPerEnvironment(WorkingState& state, const RuleSet& rules) {
     for (const auto& [user, environments] : byOwner(state)) {
         const auto limit = state.limitsOf(user, rules).maxDevicesPerEnvironment;
-        for (const Environment* environment : environments) {
-            std::vector<const Attachment*> counted;
-            for (const Attachment& attachment : environment->attachments) {
-                if (!attachment.exempt && !state.isDetached(*environment, attachment.device.uuid))
+        for (const EnvironmentRecord* environment : environments) {
+            const auto free = WorkingState::freeLoansOf({environment}, state.limitsOf(user, rules));
+            std::vector<const DeviceAttachment*> counted;
+            for (const DeviceAttachment& attachment : environment->attachments) {
+                if (!attachment.exempt && !free.contains(attachment.device.uuid) &&
+                    !state.isDetached(*environment, attachment.device.uuid))
                     counted.push_back(&attachment);
             }
             if (!limit || counted.size() <= *limit)
@@ -113,16 +185,19 @@ void findMaxDevicesPerEnvironment(WorkingState& state, const RuleSet& rules) {
 void findMaxDevices(WorkingState& state, const RuleSet& rules) {
     struct Hold {
         std::uint64_t since = 0; // when the user first got the device
-        std::vector<const Environment*> environments;
+        std::vector<const EnvironmentRecord*> environments;
     };
     for (const auto& [user, environments] : byOwner(state)) {
         const auto limit = state.limitsOf(user, rules).maxDevices;
         if (!limit)
             continue;
+        const std::set<DeviceUuid> free =
+            WorkingState::freeLoansOf(environments, state.limitsOf(user, rules));
         std::map<DeviceUuid, Hold> holds;
-        for (const Environment* environment : environments) {
-            for (const Attachment& attachment : environment->attachments) {
-                if (attachment.exempt || state.isDetached(*environment, attachment.device.uuid))
+        for (const EnvironmentRecord* environment : environments) {
+            for (const DeviceAttachment& attachment : environment->attachments) {
+                if (attachment.exempt || free.contains(attachment.device.uuid) ||
+                    state.isDetached(*environment, attachment.device.uuid))
                     continue;
                 Hold& hold = holds[attachment.device.uuid];
                 if (hold.environments.empty() || attachment.sequence < hold.since)
@@ -143,7 +218,7 @@ void findMaxDevices(WorkingState& state, const RuleSet& rules) {
                   order.rend()); // the most recently attached devices are detached first
         order.resize(holds.size() - *limit);
         for (const auto& [since, device] : order) {
-            for (const Environment* environment : holds.at(device).environments)
+            for (const EnvironmentRecord* environment : holds.at(device).environments)
                 state.detach(*environment, device, consequences);
         }
     }
@@ -155,8 +230,8 @@ void findIdle(WorkingState& state, const RuleSet& rules) {
         const auto limit = state.limitsOf(user, rules).idleTimeout;
         if (!limit)
             continue;
-        for (const Environment* environment : environments) {
-            for (const Attachment& attachment : environment->attachments) {
+        for (const EnvironmentRecord* environment : environments) {
+            for (const DeviceAttachment& attachment : environment->attachments) {
                 const DeviceUuid& device = attachment.device.uuid;
                 const auto idle =
                     state.situation.idleness.of(environment->id, device, state.situation.bootNow);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/rules/enforcer.hpp"
 
-#include "core/error.hpp"
-#include "core/membership.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/ledger/membership.hpp"
 
 #include <fmt/ranges.h>
 
@@ -40,21 +40,21 @@ Uid userOf(const Ending& ending, const Decision& decision) {
 
 } // namespace
 
-std::string_view nameOf(EnforcementAction::Kind kind) {
+std::string_view nameOf(EnforcementEntry::Kind kind) {
     switch (kind) {
-    case EnforcementAction::Kind::Finding:
+    case EnforcementEntry::Kind::Finding:
         return "finding";
-    case EnforcementAction::Kind::Terminate:
+    case EnforcementEntry::Kind::Terminate:
         return "terminate";
-    case EnforcementAction::Kind::Detach:
+    case EnforcementEntry::Kind::Detach:
         return "detach";
-    case EnforcementAction::Kind::End:
+    case EnforcementEntry::Kind::End:
         return "end";
-    case EnforcementAction::Kind::Cancel:
+    case EnforcementEntry::Kind::Cancel:
         return "cancel";
-    case EnforcementAction::Kind::Requeue:
+    case EnforcementEntry::Kind::Requeue:
         return "requeue";
-    case EnforcementAction::Kind::Failed:
+    case EnforcementEntry::Kind::Failed:
         break;
     }
     return "failed";
@@ -96,16 +96,16 @@ struct Enforcer::Round {
     std::map<Uid, UserInfo> users;
     Turn turn;
     Answer answer;
-    std::vector<EnforcementAction> findings{};
-    std::vector<EnforcementAction> terminations{};
-    std::vector<EnforcementAction> detachments{};
-    std::vector<EnforcementAction> unmatched{}; ///< entries of a report that no longer apply
+    std::vector<EnforcementEntry> findings{};
+    std::vector<EnforcementEntry> terminations{};
+    std::vector<EnforcementEntry> detachments{};
+    std::vector<EnforcementEntry> unmatched{}; ///< entries of a report that no longer apply
     std::size_t unanswered = 1; ///< number of pending terminations, plus one for the round itself
 
     void answered() {
         if (--unanswered > 0)
             return;
-        std::vector<EnforcementAction> all = std::move(findings);
+        std::vector<EnforcementEntry> all = std::move(findings);
         for (const auto* more : {&terminations, &detachments, &unmatched})
             all.insert(all.end(), more->begin(), more->end());
         turn.reset();
@@ -159,7 +159,7 @@ void Enforcer::execute(EnforcementReport report, EnforcementOptions options, con
              turn = takeTurn(options)](const auto& seen) {
                 const auto described = [this, report, options, answer, turn,
                                         seen](const auto& users) {
-                    const auto isProtected = [this](const ComputeProcess& process) {
+                    const auto isProtected = [this](const ObservedProcess& process) {
                         return parts_.terminator.isProtected(process);
                     };
                     carryOut(matchReport(report, *seen, parts_.ledger, isProtected),
@@ -185,8 +185,8 @@ void Enforcer::watch(const std::shared_ptr<const Observation>& observation,
         // Does not take the turn, so that a requested cycle can run at the same time. A process
         // that both cycles find is ended only once.
         const Answer answer = [this, options](const auto* actions, const std::string&) {
-            for (const EnforcementAction& action : *actions) {
-                if (options.dryRun && action.kind != EnforcementAction::Kind::Finding)
+            for (const EnforcementEntry& action : *actions) {
+                if (options.dryRun && action.kind != EnforcementEntry::Kind::Finding)
                     parts_.log.notice("dry run: {}", action.message);
             }
         };
@@ -218,10 +218,10 @@ void Enforcer::withSituation(const std::shared_ptr<const Observation>& observati
                              const std::function<void(const Situation&)>& use) {
     const std::set<Uid> uids = usersOf(parts_.ledger, *observation);
     describeAll(parts_.users, uids, [this, observation, use](const std::map<Uid, UserInfo>& users) {
-        const auto isProtected = [this](const ComputeProcess& process) {
+        const auto isProtected = [this](const ObservedProcess& process) {
             return parts_.terminator.isProtected(process);
         };
-        const Ledger& ledger = parts_.ledger;
+        const LedgerView& ledger = parts_.ledger;
         const GuardedUses guarded = parts_.guardedUses ? parts_.guardedUses() : GuardedUses{};
         const Situation situation{ledger.environments(),
                                   ledger.devices(),
@@ -271,7 +271,7 @@ void Enforcer::warn(const Finding& finding, std::chrono::milliseconds remaining)
 
 void Enforcer::carryOut(const std::vector<Finding>& findings, const std::shared_ptr<Round>& round) {
     for (const Finding& finding : findings) {
-        round->findings.push_back({EnforcementAction::Kind::Finding,
+        round->findings.push_back({EnforcementEntry::Kind::Finding,
                                    std::string(nameOf(finding.rule)),
                                    finding.message,
                                    std::nullopt,
@@ -291,6 +291,13 @@ void Enforcer::carryOut(MatchedReport matched, const std::shared_ptr<Round>& rou
 
 void Enforcer::carryOut(const Consequences& consequences, const Decision& decision,
                         const std::shared_ptr<Round>& round) {
+    const auto* byRule = std::get_if<RuleDecision>(&decision);
+    if (byRule != nullptr && byRule->rule == Rule::IdleTimeout && consequences.idleJobs.empty() &&
+        parts_.parksIdle && parts_.parksIdle()) {
+        if (!round->options.dryRun)
+            parkIdle(consequences);
+        return;
+    }
     if (round->options.terminate) {
         for (const Ending& ending : consequences.endings)
             end(ending, decision, round);
@@ -311,8 +318,8 @@ void Enforcer::end(const Ending& ending, const Decision& decision,
                    const std::shared_ptr<Round>& round) {
     const Pid pid = ending.process.identity.pid;
     const auto indices = parts_.ledger.devices().indicesOf(ending.devices);
-    EnforcementAction action{
-        EnforcementAction::Kind::Terminate,
+    EnforcementEntry action{
+        EnforcementEntry::Kind::Terminate,
         ruleOf(decision),
         describeTerminating(round->options.mood(), pid, ending.environment, indices),
         pid,
@@ -329,7 +336,7 @@ void Enforcer::end(const Ending& ending, const Decision& decision,
         {ending.process, ending.user, ending.devices, ending.environment, cause},
         [round, action = std::move(action), pid](TerminationOutcome outcome) mutable {
             if (outcome != TerminationOutcome::Signalled) {
-                action.kind = EnforcementAction::Kind::Failed;
+                action.kind = EnforcementEntry::Kind::Failed;
                 action.message = describe(outcome, pid);
             }
             round->terminations.push_back(std::move(action));
@@ -339,11 +346,11 @@ void Enforcer::end(const Ending& ending, const Decision& decision,
 
 void Enforcer::detach(const Detachment& detachment, const std::string& rule, const Cause& cause,
                       Round& round) {
-    const Environment* environment = parts_.ledger.find(detachment.environment);
-    const Device* device = parts_.ledger.devices().findUuid(detachment.device);
+    const EnvironmentRecord* environment = parts_.ledger.find(detachment.environment);
+    const TableDevice* device = parts_.ledger.devices().findUuid(detachment.device);
     if (environment == nullptr || device == nullptr)
         return;
-    round.detachments.push_back({EnforcementAction::Kind::Detach,
+    round.detachments.push_back({EnforcementEntry::Kind::Detach,
                                  rule,
                                  describeDetaching(round.options.mood(), environment->id,
                                                    environment->user, device->facts.index),
@@ -355,12 +362,22 @@ void Enforcer::detach(const Detachment& detachment, const std::string& rule, con
         parts_.ledger.takeAway(EnvironmentId(environment->id), detachment.device, cause);
 }
 
+// Nothing happens while nobody waits for the device.
+void Enforcer::parkIdle(const Consequences& consequences) {
+    for (const Detachment& detachment : consequences.detachments) {
+        if (parts_.parkIdle(detachment.environment, detachment.device))
+            parts_.log.notice("parking environment {}: its devices are idle, and somebody waits "
+                              "for them",
+                              detachment.environment);
+    }
+}
+
 void Enforcer::endEnvironment(const EnvironmentId& id, const std::string& rule, const Cause& cause,
                               Round& round) {
-    const Environment* environment = parts_.ledger.find(id);
+    const EnvironmentRecord* environment = parts_.ledger.find(id);
     if (environment == nullptr)
         return;
-    round.detachments.push_back({EnforcementAction::Kind::End,
+    round.detachments.push_back({EnforcementEntry::Kind::End,
                                  rule,
                                  describeEnding(round.options.mood(), id, environment->user),
                                  std::nullopt,
@@ -381,12 +398,12 @@ void Enforcer::endIdleJob(SlurmJobId job, const std::string& rule,
                           const std::shared_ptr<Round>& round) {
     const SlurmIdleAction what = idleAction();
     const EnvironmentId id = environmentIdOf(job);
-    const Environment* environment = parts_.ledger.find(id);
+    const EnvironmentRecord* environment = parts_.ledger.find(id);
     if (what == SlurmIdleAction::Warn || environment == nullptr)
         return;
     const bool cancels = what == SlurmIdleAction::Cancel;
-    EnforcementAction action{
-        cancels ? EnforcementAction::Kind::Cancel : EnforcementAction::Kind::Requeue,
+    EnforcementEntry action{
+        cancels ? EnforcementEntry::Kind::Cancel : EnforcementEntry::Kind::Requeue,
         rule,
         (cancels ? describeCancelling : describeRequeueing)(round->options.mood(), job,
                                                             environment->user),
@@ -407,7 +424,7 @@ void Enforcer::endIdleJob(SlurmJobId job, const std::string& rule,
     auto done = [this, round, action = std::move(action),
                  job](const std::optional<SlurmFailure>& failure) mutable {
         if (failure) {
-            action.kind = EnforcementAction::Kind::Failed;
+            action.kind = EnforcementEntry::Kind::Failed;
             action.message = fmt::format("[ERROR] Slurm did nothing about job {}: {}", job,
                                          escaped(failure->reason, maxReasonLength));
             parts_.log.error("{}", action.message);

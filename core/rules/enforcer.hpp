@@ -4,8 +4,8 @@
 // findings into detachments and terminations, and both into messages.
 #pragma once
 
-#include "core/idleness.hpp"
-#include "core/ledger.hpp"
+#include "core/devices/idleness.hpp"
+#include "core/ledger/ledger.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/observer.hpp"
@@ -14,8 +14,8 @@
 #include "core/rules/action.hpp"
 #include "core/rules/report.hpp"
 #include "core/rules/rule.hpp"
-#include "core/settings.hpp"
-#include "core/terminator.hpp"
+#include "core/rules/terminator.hpp"
+#include "core/settings/settings.hpp"
 
 #include <functional>
 #include <map>
@@ -52,7 +52,7 @@ class Enforcer {
   public:
     /// Called with the actions, or with null and the reason why the driver did not answer.
     using Answer =
-        std::function<void(const std::vector<EnforcementAction>*, const std::string& failure)>;
+        std::function<void(const std::vector<EnforcementEntry>*, const std::string& failure)>;
 
     struct Parts {
         Ledger& ledger;
@@ -69,6 +69,11 @@ class Enforcer {
         std::function<SlurmIdleAction()> idleAction = {};
         /// Called for each cycle; empty: nothing is guarded.
         std::function<GuardedUses()> guardedUses = {};
+        /// Parks an environment whose device is idle, if somebody waits for it. Empty: the device
+        /// is detached.
+        std::function<bool(const EnvironmentId&, const DeviceUuid&)> parkIdle = {};
+        /// Whether that is to be done.
+        std::function<bool()> parksIdle = {};
     };
 
     /// All parts must outlive this object, which must outlive the last iteration of the loop.
@@ -116,6 +121,7 @@ class Enforcer {
     void end(const Ending& ending, const Decision& decision, const std::shared_ptr<Round>& round);
     void detach(const Detachment& detachment, const std::string& rule, const Cause& cause,
                 Round& round);
+    void parkIdle(const Consequences& consequences);
     void endEnvironment(const EnvironmentId& id, const std::string& rule, const Cause& cause,
                         Round& round);
     [[nodiscard]] SlurmIdleAction idleAction() const;

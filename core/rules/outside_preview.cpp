@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/rules/outside_preview.hpp"
 
+#include "core/base/text.hpp"
 #include "core/rules/over_limits.hpp"
-#include "core/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

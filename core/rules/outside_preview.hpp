@@ -3,9 +3,9 @@
 // outside every environment. `genvctl policy check` prints it.
 #pragma once
 
-#include "core/device.hpp"
-#include "core/process.hpp"
-#include "core/settings.hpp"
+#include "core/base/process.hpp"
+#include "core/model/device.hpp"
+#include "core/settings/settings.hpp"
 
 #include <string>
 #include <vector>

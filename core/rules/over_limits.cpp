@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/rules/over_limits.hpp"
 
-#include "core/bytes.hpp"
-#include "core/duration.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/duration.hpp"
+#include "core/base/text.hpp"
 #include "core/rules/rule.hpp"
-#include "core/text.hpp"
 
 #include <fmt/format.h>
 
@@ -66,7 +66,7 @@ std::vector<std::string> describeOverLimits(const std::string& user,
     std::vector<std::string> sentences;
     for (const LimitDefinition& limit : limitDefinitions()) {
         const auto use = std::ranges::find(uses, limit.key, &LimitUse::name);
-        if (use == uses.end() || !use->allowed || use->used <= *use->allowed)
+        if (limit.isAllowance || use == uses.end() || !use->allowed || use->used <= *use->allowed)
             continue;
         sentences.push_back(fmt::format(
             "{} {}, {} more than {} ({}): {}", escaped(user, maxUserNameLength),

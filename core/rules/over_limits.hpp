@@ -3,14 +3,14 @@
 // policy check` prints it before the limit is in force.
 #pragma once
 
-#include "core/idleness.hpp"
-#include "core/ledger.hpp"
-#include "core/limit_use.hpp"
+#include "core/devices/idleness.hpp"
+#include "core/ledger/ledger_view.hpp"
+#include "core/limits/limit_use.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/observer.hpp"
 #include "core/ports/users.hpp"
-#include "core/settings.hpp"
+#include "core/settings/settings.hpp"
 
 #include <string>
 #include <string_view>
@@ -28,7 +28,7 @@ std::vector<std::string> describeOverLimits(const std::string& user,
                                             const Settings& settings);
 
 struct OverLimitSources {
-    const Ledger& ledger;
+    const LedgerView& ledger;
     const Observer& observer;
     Users& users;
     const Idleness& idleness;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The rules about compute processes: where they may run, how many, and with how much memory.
 #include "core/rules/working_state.hpp"
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace genv::core {
 
@@ -76,7 +77,7 @@ std::optional<Bytes> sharesOf(const WorkingState& state, Uid user, const DeviceU
     for (const auto& [sequence, environment] : state.situation.environments) {
         if (environment.uid != user || environment.parent)
             continue;
-        const Attachment* attachment = environment.attachmentTo(device);
+        const DeviceAttachment* attachment = environment.attachmentTo(device);
         if (attachment != nullptr && !attachment->share)
             return std::nullopt;
         if (attachment != nullptr)
@@ -148,7 +149,7 @@ void findEnvDevices(WorkingState& state, const RuleSet& /*rules*/) {
         const std::vector<DeviceUuid> foreign = foreignDevices(state, process);
         if (foreign.empty())
             continue;
-        const Environment* environment = process.environment;
+        const EnvironmentRecord* environment = process.environment;
         Consequences& consequences = state.find(
             Rule::EnvDevices, process.user,
             environment != nullptr ? std::optional(environment->id) : std::nullopt,
@@ -167,13 +168,13 @@ void findEnvDevices(WorkingState& state, const RuleSet& /*rules*/) {
 
 void findEnvMemory(WorkingState& state, const RuleSet& /*rules*/) {
     struct Group {
-        const Environment* environment = nullptr;
+        const EnvironmentRecord* environment = nullptr;
         std::vector<RunningProcess*> processes;
     };
     using Key = std::pair<EnvironmentId, DeviceUuid>;
     std::map<Key, Group> groups;
     for (RunningProcess& process : state.processes) {
-        for (const Environment* environment : {process.environment, process.parent}) {
+        for (const EnvironmentRecord* environment : {process.environment, process.parent}) {
             if (process.ends || environment == nullptr)
                 continue;
             for (const ComputeUse& use : process.process->uses) {
@@ -185,7 +186,7 @@ void findEnvMemory(WorkingState& state, const RuleSet& /*rules*/) {
     }
     for (const auto& [key, group] : groups) {
         const auto& [environment, processes] = group;
-        const Attachment* attachment = environment->attachmentTo(key.second);
+        const DeviceAttachment* attachment = environment->attachmentTo(key.second);
         if (attachment == nullptr || !attachment->share)
             continue; // a whole device has no share to exceed
         const auto size = [&device = key.second](const RunningProcess& process) {
@@ -234,16 +235,19 @@ void findMemoryPerDevice(WorkingState& state, const RuleSet& rules) {
         const auto limit = state.limitsOf(user, rules).maxGpuMemoryPerDevice;
         if (!limit)
             continue;
+        const std::set<DeviceUuid> free = state.freeLoansOf(user, rules);
         std::map<DeviceUuid, std::vector<RunningProcess*>> devices;
         for (RunningProcess* process : all) {
             for (const ComputeUse& use : process->process->uses)
                 devices[use.device].push_back(process);
         }
         for (const auto& [device, processes] : devices) {
+            if (free.contains(device))
+                continue;
             const auto size = [&uuid = device](const RunningProcess& process) {
-                const Attachment* attachment = process.environment != nullptr
-                                                   ? process.environment->attachmentTo(uuid)
-                                                   : nullptr;
+                const DeviceAttachment* attachment = process.environment != nullptr
+                                                         ? process.environment->attachmentTo(uuid)
+                                                         : nullptr;
                 const bool spared = process.ends || (attachment != nullptr && attachment->exempt);
                 return spared ? Bytes{0} : process.memoryOn(uuid).value_or(Bytes{0});
             };
@@ -265,13 +269,16 @@ void findMemoryPerUser(WorkingState& state, const RuleSet& rules) {
         const auto limit = state.limitsOf(user, rules).maxGpuMemory;
         if (!limit)
             continue;
-        const auto size = [](const RunningProcess& process) {
+        const std::set<DeviceUuid> free = state.freeLoansOf(user, rules);
+        const auto size = [&free](const RunningProcess& process) {
             Bytes counted;
             for (const ComputeUse& use : process.process->uses) {
-                const Attachment* attachment = process.environment != nullptr
-                                                   ? process.environment->attachmentTo(use.device)
+                const DeviceAttachment* attachment =
+                    process.environment != nullptr ? process.environment->attachmentTo(use.device)
                                                    : nullptr;
-                if (attachment == nullptr || !attachment->exempt)
+                const bool isSpared =
+                    free.contains(use.device) || (attachment != nullptr && attachment->exempt);
+                if (!isSpared)
                     counted = counted + use.usedMemory.value_or(Bytes{0});
             }
             return counted;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/rules/report.hpp"
 
-#include "core/error.hpp"
-#include "core/ledger.hpp"
-#include "core/membership.hpp"
-#include "core/terminator.hpp"
-#include "core/text.hpp"
-
-#include <nlohmann/json.hpp>
+#include "core/base/error.hpp"
+#include "core/base/json_reader.hpp"
+#include "core/base/text.hpp"
+#include "core/ledger/ledger.hpp"
+#include "core/ledger/membership.hpp"
+#include "core/rules/terminator.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -17,63 +16,64 @@ namespace genv::core {
 
 namespace {
 
-using nlohmann::json;
-
 [[noreturn]] void refuse(const char* what) {
     fail(ErrorCode::InvalidArgs, "invalid report: {}", what);
 }
 
-std::uint32_t number(const json& object, const char* name) {
-    if (!object.is_object() || !object.contains(name) || !object[name].is_number_unsigned() ||
-        object[name].get<std::uint64_t>() > UINT32_MAX)
-        refuse("an entry has no number where one is required");
-    return object[name].get<std::uint32_t>();
-}
-
-EnvironmentId parseEnvironment(const json& value) {
-    if (!value.is_object() || !value.contains("eid") || !value["eid"].is_string())
-        refuse("an environment has no eid");
-    return value["eid"].get<std::string>();
-}
-
-EnforcementReport::Process parseProcess(const json& value) {
+EnforcementReport::Process parseProcess(const JsonValue& value) {
     EnforcementReport::Process process;
-    process.pid = number(value, "pid");
-    if (value.contains("eid") && !value["eid"].is_null())
-        process.environment = parseEnvironment(value);
-    if (!value.contains("used_gpu_memory") || !value["used_gpu_memory"].is_array())
-        refuse("a process has no used_gpu_memory");
-    for (const json& use : value["used_gpu_memory"])
-        process.devices.push_back(number(use, "index"));
+    process.pid = value["pid"].number32();
+    if (const auto id = value.find("eid"); id && !id->isNull())
+        process.environment = id->text();
+    for (const JsonValue& use : value["used_gpu_memory"].list())
+        process.devices.push_back(use["index"].number32());
     return process;
 }
 
-// Returns the list in a collection object, such as {"envs": [...]}.
-const json& list(const json& collection, const char* name) {
-    if (!collection.is_object() || !collection.contains(name) || !collection[name].is_array())
-        refuse("a collection has no list");
-    return collection[name];
+DeviceIndex parseIndex(const std::string& key) {
+    DeviceIndex index = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+    if (error != std::errc{} || end != key.data() + key.size())
+        refuse("detach: expected device indices as keys");
+    return index;
 }
 
-std::vector<DeviceUuid> devicesOf(const ComputeProcess& process) {
+EnforcementReport parseDocument(const JsonValue& document) {
+    EnforcementReport report;
+    if (const auto terminate = document.find("terminate")) {
+        for (const JsonValue& process : (*terminate)["processes"].list())
+            report.terminate.push_back(parseProcess(process));
+    }
+    report.terminateProcesses = document.booleanIfAny("terminate_processes", true);
+    if (const auto detach = document.find("detach")) {
+        for (const auto& [key, value] : detach->object().items()) {
+            const DeviceIndex index = parseIndex(key);
+            for (const JsonValue& environment : JsonValue(value, "detach", true)["envs"].list())
+                report.detach[index].push_back(environment["eid"].text());
+        }
+    }
+    return report;
+}
+
+std::vector<DeviceUuid> devicesOf(const ObservedProcess& process) {
     std::vector<DeviceUuid> devices;
     for (const ComputeUse& use : process.uses)
         devices.push_back(use.device);
     return devices;
 }
 
-bool usesOneOf(const ComputeProcess& process, const std::vector<DeviceIndex>& indices,
-               const Ledger& ledger) {
+bool usesOneOf(const ObservedProcess& process, const std::vector<DeviceIndex>& indices,
+               const LedgerView& ledger) {
     return std::any_of(process.uses.begin(), process.uses.end(), [&](const ComputeUse& use) {
-        const Device* device = ledger.devices().findUuid(use.device);
+        const TableDevice* device = ledger.devices().findUuid(use.device);
         return device != nullptr &&
                std::find(indices.begin(), indices.end(), device->facts.index) != indices.end();
     });
 }
 
-EnforcementAction failed(std::string message) {
-    EnforcementAction action;
-    action.kind = EnforcementAction::Kind::Failed;
+EnforcementEntry failed(std::string message) {
+    EnforcementEntry action;
+    action.kind = EnforcementEntry::Kind::Failed;
     action.message = std::move(message);
     return action;
 }
@@ -81,16 +81,16 @@ EnforcementAction failed(std::string message) {
 // Matches a report entry by entry.
 class Matching {
   public:
-    Matching(const Observation& observation, const Ledger& ledger,
-             const std::function<bool(const ComputeProcess&)>& isProtected)
+    Matching(const Observation& observation, const LedgerView& ledger,
+             const std::function<bool(const ObservedProcess&)>& isProtected)
         : ledger_(ledger), lookup_(lookupIn(ledger)), isProtected_(isProtected) {
-        for (const ComputeProcess& process : observation.processes)
+        for (const ObservedProcess& process : observation.processes)
             running_.emplace(process.facts.identity.pid, &process);
     }
 
     void matchProcess(const EnforcementReport::Process& wanted) {
         const auto found = running_.find(wanted.pid);
-        const ComputeProcess* process = found != running_.end() ? found->second : nullptr;
+        const ObservedProcess* process = found != running_.end() ? found->second : nullptr;
         if (process != nullptr && isProtected_(*process)) {
             refuseProcess(wanted.pid, TerminationOutcome::Protected);
         } else if (process == nullptr || !isMeant(*process, wanted)) {
@@ -103,8 +103,8 @@ class Matching {
     }
 
     void matchAttachment(DeviceIndex index, const EnvironmentId& id) {
-        const Device* device = ledger_.devices().find(index);
-        const Environment* environment = ledger_.find(id);
+        const TableDevice* device = ledger_.devices().find(index);
+        const EnvironmentRecord* environment = ledger_.find(id);
         if (device != nullptr && environment != nullptr &&
             environment->attachmentTo(device->facts.uuid) != nullptr) {
             if (environment->job)
@@ -122,15 +122,15 @@ class Matching {
 
   private:
     // Returns whether a process is still where the report saw it.
-    [[nodiscard]] bool isMeant(const ComputeProcess& process,
+    [[nodiscard]] bool isMeant(const ObservedProcess& process,
                                const EnforcementReport::Process& wanted) const {
-        const Environment* environment = environmentOf(lookup_, process);
+        const EnvironmentRecord* environment = environmentOf(lookup_, process);
         const auto id = environment != nullptr ? std::optional(environment->id) : std::nullopt;
         return id == wanted.environment && usesOneOf(process, wanted.devices, ledger_) &&
                !process.isUnread;
     }
 
-    void refuseJob(const Environment& environment, DeviceIndex index) {
+    void refuseJob(const EnvironmentRecord& environment, DeviceIndex index) {
         try {
             requireNoJob(environment);
         } catch (const Error& error) {
@@ -144,10 +144,10 @@ class Matching {
         result_.unmatched.back().pid = pid;
     }
 
-    const Ledger& ledger_;
+    const LedgerView& ledger_;
     const EnvironmentLookup lookup_;
-    const std::function<bool(const ComputeProcess&)>& isProtected_;
-    std::map<Pid, const ComputeProcess*> running_;
+    const std::function<bool(const ObservedProcess&)>& isProtected_;
+    std::map<Pid, const ObservedProcess*> running_;
     MatchedReport result_;
 };
 
@@ -160,37 +160,17 @@ void requireReportLength(std::string_view text) {
 
 EnforcementReport parseReport(std::string_view text) {
     requireReportLength(text);
-    const json document = json::parse(text, nullptr, false);
-    if (!document.is_object())
-        refuse("not a JSON object");
-    EnforcementReport report;
-    if (document.contains("terminate")) {
-        for (const json& process : list(document["terminate"], "processes"))
-            report.terminate.push_back(parseProcess(process));
+    try {
+        const auto document = parseJson(text);
+        return parseDocument(JsonValue(document));
+    } catch (const JsonError& error) {
+        refuse(error.what());
     }
-    if (document.contains("terminate_processes")) {
-        if (!document["terminate_processes"].is_boolean())
-            refuse("terminate_processes: expected true or false");
-        report.terminateProcesses = document["terminate_processes"].get<bool>();
-    }
-    if (!document.contains("detach"))
-        return report;
-    if (!document["detach"].is_object())
-        refuse("detach: expected an object whose keys are device indices");
-    for (const auto& [key, value] : document["detach"].items()) {
-        DeviceIndex index = 0;
-        const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
-        if (error != std::errc{} || end != key.data() + key.size())
-            refuse("detach: expected device indices as keys");
-        for (const json& environment : list(value, "envs"))
-            report.detach[index].push_back(parseEnvironment(environment));
-    }
-    return report;
 }
 
 MatchedReport matchReport(const EnforcementReport& report, const Observation& observation,
-                          const Ledger& ledger,
-                          const std::function<bool(const ComputeProcess&)>& isProtected) {
+                          const LedgerView& ledger,
+                          const std::function<bool(const ObservedProcess&)>& isProtected) {
     Matching matching(observation, ledger, isProtected);
     for (const EnforcementReport::Process& wanted : report.terminate)
         matching.matchProcess(wanted);

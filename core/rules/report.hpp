@@ -40,13 +40,13 @@ EnforcementReport parseReport(std::string_view json);
 /// The entries of a report that still apply, and the reasons why the others are skipped.
 struct MatchedReport {
     Consequences consequences;
-    std::vector<EnforcementAction> unmatched;
+    std::vector<EnforcementEntry> unmatched;
 };
 
 /// Matches a report against the current state: processes by PID, environment and one of their
 /// devices, attachments by device and environment.
 MatchedReport matchReport(const EnforcementReport& report, const Observation& observation,
-                          const Ledger& ledger,
-                          const std::function<bool(const ComputeProcess&)>& isProtected);
+                          const LedgerView& ledger,
+                          const std::function<bool(const ObservedProcess&)>& isProtected);
 
 } // namespace genv::core

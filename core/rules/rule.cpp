@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/rules/rule.hpp"
 
-#include "core/ledger.hpp"
-#include "core/membership.hpp"
+#include "core/ledger/ledger_view.hpp"
+#include "core/ledger/membership.hpp"
 #include "core/rules/working_state.hpp"
 
 #include <algorithm>
@@ -28,18 +28,19 @@ std::optional<Bytes> RunningProcess::memoryOn(const DeviceUuid& device) const {
 }
 
 std::vector<RunningProcess>
-runningProcesses(const Ledger& ledger, const Observation& observation,
-                 const std::function<bool(const ComputeProcess&)>& isProtected,
+runningProcesses(const LedgerView& ledger, const Observation& observation,
+                 const std::function<bool(const ObservedProcess&)>& isProtected,
                  const GuardedUses& guardedUses) {
     const EnvironmentLookup lookup = lookupIn(ledger);
     std::vector<RunningProcess> processes;
     processes.reserve(observation.processes.size());
-    for (const ComputeProcess& process : observation.processes) {
-        if (process.isUnread || isProtected(process))
+    for (const ObservedProcess& process : observation.processes) {
+        if (process.isUnread || isProtected(process) ||
+            ledger.isParked(process.facts.identity, observation.started))
             continue;
-        const Environment* environment = environmentOf(lookup, process);
+        const EnvironmentRecord* environment = environmentOf(lookup, process);
         const Uid user = environment != nullptr ? environment->uid : process.user();
-        const Environment* parent =
+        const EnvironmentRecord* parent =
             environment != nullptr ? ledger.parentOf(*environment) : nullptr;
         processes.push_back({&process, environment, parent, user});
         if (environment == nullptr && guardedUses)
@@ -48,11 +49,11 @@ runningProcesses(const Ledger& ledger, const Observation& observation,
     return processes;
 }
 
-std::set<Uid> usersOf(const Ledger& ledger, const Observation& observation) {
+std::set<Uid> usersOf(const LedgerView& ledger, const Observation& observation) {
     std::set<Uid> uids;
     for (const auto& [sequence, environment] : ledger.environments())
         uids.insert(environment.uid);
-    for (const ComputeProcess& process : observation.processes)
+    for (const ObservedProcess& process : observation.processes)
         uids.insert(process.user());
     return uids;
 }

@@ -3,14 +3,14 @@
 // does not end or detach anything itself.
 #pragma once
 
-#include "core/device_table.hpp"
-#include "core/environment.hpp"
-#include "core/grants_over_limits.hpp"
-#include "core/guarded_use.hpp"
-#include "core/idleness.hpp"
-#include "core/limits.hpp"
+#include "core/devices/idleness.hpp"
+#include "core/ledger/grants_over_limits.hpp"
+#include "core/model/device_table.hpp"
+#include "core/model/environment.hpp"
+#include "core/model/guarded_use.hpp"
 #include "core/ports/observer.hpp"
-#include "core/rule_definitions.hpp"
+#include "core/settings/limits.hpp"
+#include "core/settings/rule_definitions.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@
 
 namespace genv::core {
 
-class Ledger;
+class LedgerView;
 
 /// The rules to evaluate, and their limits.
 struct RuleSet {
@@ -33,9 +33,9 @@ struct RuleSet {
 
 /// A compute process that rules may end.
 struct RunningProcess {
-    const ComputeProcess* process = nullptr;
-    const Environment* environment = nullptr; ///< null for none
-    const Environment* parent = nullptr;      ///< the parent of the environment, or null
+    const ObservedProcess* process = nullptr;
+    const EnvironmentRecord* environment = nullptr; ///< null for none
+    const EnvironmentRecord* parent = nullptr;      ///< the parent of the environment, or null
     Uid user = 0;      ///< the owner of the environment, or else of the process
     bool ends = false; ///< a rule has already found it
     /// Its uses of devices that isolation guards. Empty in an environment, which says itself what
@@ -54,16 +54,16 @@ struct RunningProcess {
 /// processes except for those that are protected or could not be read. Without `guardedUses`,
 /// isolation guards nothing. Ledger and observation must outlive the result.
 std::vector<RunningProcess>
-runningProcesses(const Ledger& ledger, const Observation& observation,
-                 const std::function<bool(const ComputeProcess&)>& isProtected,
+runningProcesses(const LedgerView& ledger, const Observation& observation,
+                 const std::function<bool(const ObservedProcess&)>& isProtected,
                  const GuardedUses& guardedUses = {});
 
 /// Returns the owners of environments and the users of compute processes.
-std::set<Uid> usersOf(const Ledger& ledger, const Observation& observation);
+std::set<Uid> usersOf(const LedgerView& ledger, const Observation& observation);
 
 /// The input of rules, at one moment.
 struct Situation {
-    const std::map<std::uint64_t, Environment>& environments; ///< oldest first
+    const std::map<std::uint64_t, EnvironmentRecord>& environments; ///< oldest first
     const DeviceTable& devices;
     std::vector<RunningProcess> processes; ///< by PID
     const Idleness& idleness;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <tuple>
 
 namespace genv::core {
@@ -13,11 +14,14 @@ namespace genv::core {
 WorkingState::WorkingState(const Situation& seen) : situation(seen), processes(seen.processes) {
     for (std::size_t i = 0; i < processes.size(); ++i) {
         // If a parent loses a device, its children lose it as well.
-        for (const Environment* environment : {processes[i].environment, processes[i].parent}) {
+        for (const EnvironmentRecord* environment :
+             {processes[i].environment, processes[i].parent}) {
             if (environment != nullptr)
                 members_[environment].push_back(i);
         }
     }
+    for (const auto& [sequence, environment] : situation.environments)
+        environments_[environment.uid].push_back(&environment);
 }
 
 Consequences& WorkingState::find(Rule rule, Uid user, std::optional<EnvironmentId> environment,
@@ -38,7 +42,7 @@ void WorkingState::end(RunningProcess& process, Consequences& consequences) {
          process.environment != nullptr ? std::optional(process.environment->id) : std::nullopt});
 }
 
-void WorkingState::detach(const Environment& environment, const DeviceUuid& device,
+void WorkingState::detach(const EnvironmentRecord& environment, const DeviceUuid& device,
                           Consequences& consequences) {
     if (!detached_.emplace(environment.id, device).second)
         return;
@@ -52,16 +56,17 @@ void WorkingState::detach(const Environment& environment, const DeviceUuid& devi
     }
 }
 
-void WorkingState::endEnvironment(const Environment& environment, Consequences& consequences) {
+void WorkingState::endEnvironment(const EnvironmentRecord& environment,
+                                  Consequences& consequences) {
     if (!ended_.insert(environment.id).second)
         return;
-    for (const Attachment& attachment : environment.attachments)
+    for (const DeviceAttachment& attachment : environment.attachments)
         detach(environment, attachment.device.uuid, consequences);
     consequences.ended.push_back(environment.id);
 }
 
 bool WorkingState::isSlurms(const DeviceUuid& device) const {
-    const Device* known = situation.devices.findUuid(device);
+    const TableDevice* known = situation.devices.findUuid(device);
     return known != nullptr && known->isSlurms();
 }
 
@@ -114,6 +119,39 @@ void WorkingState::endFewest(const std::vector<RunningProcess*>& among, Bytes ex
         end(*last->process, consequences);
         return;
     }
+}
+
+std::set<DeviceUuid> WorkingState::freeLoansOf(Uid uid, const RuleSet& rules) const {
+    const auto environments = environments_.find(uid);
+    return environments != environments_.end()
+               ? freeLoansOf(environments->second, limitsOf(uid, rules))
+               : std::set<DeviceUuid>{};
+}
+
+std::set<DeviceUuid>
+WorkingState::freeLoansOf(const std::vector<const EnvironmentRecord*>& environments,
+                          const Limits& limits) {
+    const std::uint32_t allowed = limits.maxPreemptibleDevices.value_or(0);
+    std::set<DeviceUuid> others;
+    std::map<std::uint64_t, DeviceUuid> loans;
+    for (const EnvironmentRecord* environment : environments) {
+        if (allowed == 0 || environment->job || environment->parent)
+            continue;
+        for (const DeviceAttachment& attachment : environment->attachments) {
+            if (attachment.exempt)
+                continue; // no rule counts it
+            if (environment->lends(attachment))
+                loans.emplace(attachment.sequence, attachment.device.uuid);
+            else
+                others.insert(attachment.device.uuid);
+        }
+    }
+    std::set<DeviceUuid> free;
+    for (const auto& [sequence, device] : loans) {
+        if (free.size() < allowed && !others.contains(device))
+            free.insert(device);
+    }
+    return free;
 }
 
 } // namespace genv::core

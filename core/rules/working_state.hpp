@@ -27,20 +27,27 @@ class WorkingState {
 
     void end(RunningProcess& process, Consequences& consequences);
     /// Detaches a device, and ends the environment's processes on it.
-    void detach(const Environment& environment, const DeviceUuid& device,
+    void detach(const EnvironmentRecord& environment, const DeviceUuid& device,
                 Consequences& consequences);
     /// Ends an environment, its attachments and its processes on them.
-    void endEnvironment(const Environment& environment, Consequences& consequences);
+    void endEnvironment(const EnvironmentRecord& environment, Consequences& consequences);
 
-    [[nodiscard]] bool isDetached(const Environment& environment, const DeviceUuid& device) const {
+    [[nodiscard]] bool isDetached(const EnvironmentRecord& environment,
+                                  const DeviceUuid& device) const {
         return detached_.contains({environment.id, device});
     }
-    [[nodiscard]] bool isEnded(const Environment& environment) const {
+    [[nodiscard]] bool isEnded(const EnvironmentRecord& environment) const {
         return ended_.contains(environment.id);
     }
     [[nodiscard]] bool isSlurms(const DeviceUuid& device) const;
     [[nodiscard]] std::string userName(Uid uid) const;
     [[nodiscard]] Limits limitsOf(Uid uid, const RuleSet& rules) const;
+    /// Returns the devices on loan of a user that do not count towards the limits, also those that
+    /// could not be parked for others: the rule max-preemptible-devices judges these.
+    [[nodiscard]] std::set<DeviceUuid> freeLoansOf(Uid uid, const RuleSet& rules) const;
+    /// The same among the devices of these environments.
+    [[nodiscard]] static std::set<DeviceUuid>
+    freeLoansOf(const std::vector<const EnvironmentRecord*>& environments, const Limits& limits);
     /// Formats the indices of devices for messages, ascending: "0,1".
     [[nodiscard]] std::string indices(const std::vector<DeviceUuid>& devices) const;
     [[nodiscard]] std::string index(const DeviceUuid& device) const { return indices({device}); }
@@ -53,8 +60,9 @@ class WorkingState {
                    Consequences& consequences);
 
   private:
-    std::unordered_map<const Environment*, std::vector<std::size_t>>
+    std::unordered_map<const EnvironmentRecord*, std::vector<std::size_t>>
         members_; ///< indices into `processes`
+    std::unordered_map<Uid, std::vector<const EnvironmentRecord*>> environments_; ///< of each user
     std::set<std::pair<EnvironmentId, DeviceUuid>> detached_;
     std::set<EnvironmentId> ended_;
 };

@@ -26,6 +26,9 @@ inline constexpr const char* quotaExceeded = "dev.genv.Error.QuotaExceeded";
 inline constexpr const char* notAttached = "dev.genv.Error.NotAttached";
 inline constexpr const char* noSuchWait = "dev.genv.Error.NoSuchWait";
 inline constexpr const char* busy = "dev.genv.Error.Busy";
+inline constexpr const char* cannotPark = "dev.genv.Error.CannotPark";
+inline constexpr const char* notParked = "dev.genv.Error.NotParked";
+inline constexpr const char* noHostMemory = "dev.genv.Error.NoHostMemory";
 inline constexpr const char* accessDenied = "org.freedesktop.DBus.Error.AccessDenied";
 inline constexpr const char* interactiveAuthorizationRequired =
     "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired";

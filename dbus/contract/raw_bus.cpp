@@ -10,6 +10,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace genv::dbus::raw {
@@ -355,9 +356,40 @@ bool Bus::sendsDescriptors() const {
     return sd_bus_can_send(bus_, SD_BUS_TYPE_UNIX_FD) > 0;
 }
 
+void Bus::attach(sd_event* loop, bool endsLoop) const {
+    require(sd_bus_attach_event(bus_, loop, SD_EVENT_PRIORITY_NORMAL), "a bus needs its loop");
+    require(sd_bus_set_exit_on_disconnect(bus_, endsLoop ? 1 : 0), "a bus needs its loop");
+}
+
+void Bus::detach() const noexcept {
+    sd_bus_detach_event(bus_);
+}
+
 void Bus::allowInteraction(bool allow) const {
     require(sd_bus_set_allow_interactive_authorization(bus_, allow ? 1 : 0),
             "a call cannot allow questions");
+}
+
+void awaitSystemBus(std::chrono::microseconds timeout) {
+    const auto checked = [](int result) {
+        if (result < 0)
+            throw std::system_error(-result, std::generic_category(), "the system bus");
+        return result;
+    };
+    using Clock = std::chrono::steady_clock;
+    const auto deadline = Clock::now() + timeout;
+    sd_bus* opened = nullptr;
+    checked(sd_bus_open_system(&opened));
+    const std::unique_ptr<sd_bus, decltype(&sd_bus_close_unref)> bus(opened, &sd_bus_close_unref);
+    while (checked(sd_bus_is_ready(opened)) == 0) {
+        if (checked(sd_bus_process(opened, nullptr)) > 0)
+            continue;
+        const auto rest =
+            std::chrono::duration_cast<std::chrono::microseconds>(deadline - Clock::now());
+        if (rest.count() <= 0)
+            checked(-ETIMEDOUT);
+        checked(sd_bus_wait(opened, static_cast<std::uint64_t>(rest.count())));
+    }
 }
 
 std::string encodePath(const char* prefix, const std::string& text) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Functions that sdbus-c++ lacks, based on sd-bus(3): access to messages before sdbus-c++ reads
-// them, messages read and written without it, and handlers of sd-bus. In the service and the client
-// library only raw_bus.cpp and raw_values.cpp use sd-bus. sdbus_compat.hpp handles the differences
+// them, messages read and written without it, and handlers of sd-bus. In the service and the
+// clients only raw_bus.cpp and raw_values.cpp use sd-bus. sdbus_compat.hpp handles the differences
 // between versions of sdbus-c++.
 //
 // sdbus-c++ exposes neither the sd_bus of a connection nor the sd_bus_message of a message. In
@@ -30,6 +30,7 @@
 struct sd_bus;
 struct sd_bus_message;
 struct sd_bus_slot;
+struct sd_event;
 
 namespace genv::dbus::raw {
 
@@ -301,15 +302,22 @@ class Bus {
     /// Returns whether messages on this connection can carry descriptors.
     [[nodiscard]] bool sendsDescriptors() const;
 
+    /// Lets an event loop drive the connection, until detach(). If `endsLoop`, the loop ends with a
+    /// failure status when the connection ends.
+    void attach(sd_event* loop, bool endsLoop) const;
+    void detach() const noexcept;
+
     /// Sets whether polkit may prompt for a password because of calls on this connection.
     void allowInteraction(bool allow) const;
-
-    /// Returns the bus for functions of sd-bus(3).
-    [[nodiscard]] sd_bus* get() const noexcept { return bus_; }
 
   private:
     sd_bus* bus_;
 };
+
+/// Connects to the system bus, and closes that connection: sdbus-c++ waits for a bus that accepts
+/// connections and does not answer, however long it takes. Throws std::system_error, with
+/// std::errc::timed_out if the bus does not answer in time.
+void awaitSystemBus(std::chrono::microseconds timeout);
 
 /// Returns the path of a text below a prefix. The text becomes one element, escaped as by
 /// sd_bus_path_encode(3).

@@ -17,6 +17,12 @@ namespace {
     return text != nullptr ? std::string(text) : std::string();
 }
 
+std::uint64_t toSdBus(std::chrono::microseconds timeout) {
+    return timeout == std::chrono::microseconds::max()
+               ? std::numeric_limits<std::uint64_t>::max()
+               : static_cast<std::uint64_t>(timeout.count());
+}
+
 } // namespace
 
 #if __has_include(<sdbus-c++/VTableItems.h>) // version 2
@@ -31,6 +37,17 @@ std::unique_ptr<sdbus::IProxy> makeProxy(sdbus::IConnection& connection, const s
 
 sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const char* member) {
     return proxy.createMethodCall(InterfaceName{interface}, MemberName{member});
+}
+
+void send(sdbus::IProxy& proxy, const sdbus::MethodCall& call, std::chrono::microseconds timeout,
+          ReplyHandler handler) {
+    proxy.callMethodAsync(
+        call,
+        [handler = std::move(handler)](sdbus::MethodReply reply,
+                                       const std::optional<sdbus::Error>& error) {
+            handler(reply, errorOf(error));
+        },
+        toSdBus(timeout));
 }
 
 void listen(sdbus::IProxy& /*proxy*/) {} // version 2 listens as soon as it gets the handlers
@@ -66,6 +83,16 @@ std::unique_ptr<sdbus::IProxy> makeProxy(sdbus::IConnection& connection, const s
 
 sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const char* member) {
     return proxy.createMethodCall(interface, member);
+}
+
+void send(sdbus::IProxy& proxy, const sdbus::MethodCall& call, std::chrono::microseconds timeout,
+          ReplyHandler handler) {
+    proxy.callMethod(
+        call,
+        [handler = std::move(handler)](sdbus::MethodReply& reply, const sdbus::Error* error) {
+            handler(reply, error);
+        },
+        toSdBus(timeout));
 }
 
 void listen(sdbus::IProxy& proxy) {

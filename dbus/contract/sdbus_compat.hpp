@@ -67,6 +67,12 @@ std::unique_ptr<sdbus::IProxy> makeProxy(sdbus::IConnection& connection, const s
                                          const std::string& path);
 /// Creates a method call without sending it.
 sdbus::MethodCall makeCall(sdbus::IProxy& proxy, const char* interface, const char* member);
+/// Receives the reply to a call, or its error, which is null if it succeeded.
+using ReplyHandler = std::function<void(sdbus::Message& reply, const sdbus::Error* error)>;
+/// Sends a call, which may be for another object, without waiting. The handler runs once, unless
+/// the proxy ends first. The maximum of the timeout means no limit.
+void send(sdbus::IProxy& proxy, const sdbus::MethodCall& call, std::chrono::microseconds timeout,
+          ReplyHandler handler);
 /// Starts to listen for the signals for which a proxy has handlers.
 void listen(sdbus::IProxy& proxy);
 using MessageHandler = std::function<void(sdbus::Message&)>;

@@ -36,7 +36,7 @@ core::Observation takeObservation(core::Gpus& gpus, ObservedProcesses& processes
     observation.driverVersion = std::move(sample.driverVersion);
     observation.nodes = std::move(sample.nodes);
     ObservedProcesses::Uses uses;
-    for (core::DeviceUse& use : sample.uses)
+    for (core::ProcessSample& use : sample.uses)
         uses[use.pid].push_back({std::move(use.device), use.usedMemory, use.utilizationPercent});
     observation.processes = processes.look(uses);
     return observation;

@@ -23,7 +23,8 @@ core::GpuSample NvmlDevices::update(const NvmlReport& report) {
                             device.nodes,
                             device.pciAddress,
                             device.hasUnifiedMemory,
-                            device.memory}});
+                            device.memory,
+                            device.persistence}});
     }
     addFailed(report, devices);
     applyXids(report, devices);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/gpu/nvml_gpus.hpp"
 
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

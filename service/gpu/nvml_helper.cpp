@@ -2,8 +2,8 @@
 #include "service/gpu/nvml_helper.hpp"
 
 #include "service/gpu/nvml_protocol.hpp"
+#include "service/posix/descriptor_wait.hpp"
 #include "service/posix/unix_socket.hpp"
-#include "service/posix/wait.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>

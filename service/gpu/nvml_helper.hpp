@@ -4,7 +4,7 @@
 // service cannot kill the latter: such a process has its own timeout and ends with the connection.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 #include "service/posix/child_process.hpp"
 
 #include <chrono>

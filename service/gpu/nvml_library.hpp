@@ -3,7 +3,7 @@
 // function behaves like one that returns FunctionNotFound, so callers handle a single case.
 #pragma once
 
-#include "service/gpu/nvml_abi.hpp"
+#include "core/model/nvml_abi.hpp"
 
 #include <initializer_list>
 #include <memory>
@@ -90,6 +90,9 @@ class NvmlLibrary {
 
     const NvmlFunction<nvml::Device, unsigned*> powerLimit{handle_.get(),
                                                            {"nvmlDeviceGetEnforcedPowerLimit"}};
+
+    const NvmlFunction<nvml::Device, unsigned*> persistenceMode{handle_.get(),
+                                                                {"nvmlDeviceGetPersistenceMode"}};
 
     const NvmlFunction<nvml::Device, unsigned*, unsigned*> migMode{handle_.get(),
                                                                    {"nvmlDeviceGetMigMode"}};

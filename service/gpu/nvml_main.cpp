@@ -3,10 +3,10 @@
 // and print without harming the service. Reads requests from standard input and writes replies to
 // standard output (nvml_protocol.hpp) until its input ends or its parent dies. If started by
 // systemd, which does not know the deadlines, the process enforces its own time limit.
-#include "core/command_line/help_formatter.hpp"
-#include "core/command_line/parsing.hpp"
-#include "core/descriptor.hpp"
-#include "core/parent_end.hpp"
+#include "core/base/command_line/help_formatter.hpp"
+#include "core/base/command_line/parsing.hpp"
+#include "core/base/descriptor.hpp"
+#include "core/base/parent_end.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 #include "service/gpu/nvml_sampler.hpp"
 

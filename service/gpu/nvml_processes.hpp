@@ -4,8 +4,8 @@
 // size and the call that reads it.
 #pragma once
 
-#include "core/bytes.hpp"
-#include "core/process.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/process.hpp"
 #include "service/gpu/nvml_library.hpp"
 
 #include <cstdint>

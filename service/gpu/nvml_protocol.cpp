@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/gpu/nvml_protocol.hpp"
 
-#include "core/json_extent.hpp"
-#include "core/text.hpp"
+#include "core/base/json_reader.hpp"
+#include "core/base/text.hpp"
 #include "service/gpu/device_nodes.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <initializer_list>
 #include <limits>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,110 +17,53 @@ namespace genv::service {
 
 namespace {
 
+using core::JsonValue;
 using nlohmann::json;
 
 constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
-constexpr std::uint64_t largest32 = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t largestPid = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint32_t largestPid = std::numeric_limits<std::int32_t>::max();
 // The maximum depth: a reply, its list, an object in the list, a list in the object, and a node in
 // that list.
 constexpr std::size_t deepest = 5;
 
-// Reads one object and requires exactly its members.
-class Object {
-  public:
-    Object(const json& value, std::initializer_list<const char*> members) : value_(value) {
-        if (!value.is_object() || value.size() != members.size())
-            throw ProtocolError("an object has other members than expected");
-        for (const char* member : members) {
-            if (!value.contains(member))
-                throw ProtocolError(fmt::format("\"{}\" is missing", member));
-        }
-    }
+std::optional<std::uint32_t> number32OrNull(const JsonValue& value,
+                                            std::uint32_t max = UINT32_MAX) {
+    return value.isNull() ? std::nullopt : std::optional(value.number32(max));
+}
 
-    std::uint64_t number(const char* member, std::uint64_t max) const {
-        const json& value = value_.at(member);
-        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > max)
-            throw ProtocolError(
-                fmt::format("invalid \"{}\": expected a number from 0 to {}", member, max));
-        return value.get<std::uint64_t>();
-    }
+std::optional<core::Bytes> bytesOrNull(const JsonValue& value) {
+    return value.isNull() ? std::nullopt : std::optional(core::Bytes{value.number(largest)});
+}
 
-    std::uint32_t number32(const char* member) const {
-        return static_cast<std::uint32_t>(number(member, largest32));
-    }
+std::optional<bool> booleanOrNull(const JsonValue& value) {
+    return value.isNull() ? std::nullopt : std::optional(value.boolean());
+}
 
-    std::optional<std::uint64_t> numberOrNull(const char* member, std::uint64_t max) const {
-        if (value_.at(member).is_null())
-            return std::nullopt;
-        return number(member, max);
-    }
+std::string printableText(const JsonValue& value) {
+    std::string text = value.text(maxTextLength);
+    if (text.empty() || core::printable(text) != text)
+        value.refuse(fmt::format("printable text of 1 to {} bytes", maxTextLength));
+    return text;
+}
 
-    std::optional<std::uint32_t> number32OrNull(const char* member,
-                                                std::uint64_t max = largest32) const {
-        const auto value = numberOrNull(member, max);
-        return value ? std::optional(static_cast<std::uint32_t>(*value)) : std::nullopt;
-    }
+// Returns an empty text for null.
+std::string textOrNull(const JsonValue& value) {
+    return value.isNull() ? std::string() : printableText(value);
+}
 
-    std::optional<core::Bytes> bytesOrNull(const char* member) const {
-        const auto count = numberOrNull(member, largest);
-        return count ? std::optional(core::Bytes{*count}) : std::nullopt;
-    }
+std::string pciAddressOrNull(const JsonValue& value) {
+    std::string address = textOrNull(value);
+    if (!address.empty() && !isPciAddress(address))
+        value.refuse("a PCI address");
+    return address;
+}
 
-    bool boolean(const char* member) const {
-        const json& value = value_.at(member);
-        if (!value.is_boolean())
-            throw ProtocolError(fmt::format("invalid \"{}\": expected true or false", member));
-        return value.get<bool>();
-    }
-
-    std::string text(const char* member) const {
-        const json& value = value_.at(member);
-        if (!value.is_string() || !isShowable(value.get_ref<const std::string&>()))
-            throw ProtocolError(fmt::format(
-                "invalid \"{}\": expected printable text of 1 to {} bytes", member, maxTextLength));
-        return value.get<std::string>();
-    }
-
-    /// Returns an empty text for null.
-    std::string textOrNull(const char* member) const {
-        return value_.at(member).is_null() ? std::string() : text(member);
-    }
-
-    std::string pciAddressOrNull(const char* member) const {
-        std::string value = textOrNull(member);
-        if (!value.empty() && !isPciAddress(value))
-            throw ProtocolError(fmt::format("invalid \"{}\": expected a PCI address", member));
-        return value;
-    }
-
-    core::DeviceUuid uuid(const char* member) const {
-        std::string value = text(member);
-        if (!isDeviceUuid(value))
-            throw ProtocolError(fmt::format("invalid \"{}\": expected a UUID", member));
-        return value;
-    }
-
-    const json& list(const char* member, std::size_t max) const {
-        const json& value = value_.at(member);
-        if (!value.is_array() || value.size() > max)
-            throw ProtocolError(
-                fmt::format("invalid \"{}\": expected a list of at most {} entries", member, max));
-        return value;
-    }
-
-  private:
-    static bool isShowable(std::string_view text) {
-        bool good = !text.empty() && text.size() <= maxTextLength;
-        while (good && !text.empty()) {
-            const auto character = core::takeCharacter(text);
-            good = character && core::isPrintable(*character);
-        }
-        return good;
-    }
-
-    const json& value_;
-};
+core::DeviceUuid uuidIn(const JsonValue& value) {
+    std::string uuid = value.text();
+    if (!isDeviceUuid(uuid))
+        value.refuse("a UUID");
+    return uuid;
+}
 
 template <typename T>
 json orNull(const std::optional<T>& value) {
@@ -134,18 +76,6 @@ json orNull(const std::optional<core::Bytes>& value) {
 
 json orNull(const std::string& text) {
     return text.empty() ? json(nullptr) : json(text);
-}
-
-json parse(std::string_view line) {
-    // The parser allocates its own stack, so limiting the depth of the result is sufficient.
-    if (core::extentOf(line).depth > deepest)
-        throw ProtocolError("too deep");
-    try {
-        return json::parse(line);
-    } catch (const json::exception&) {
-        // The exception's text quotes the line, which is untrusted.
-        throw ProtocolError("not JSON");
-    }
 }
 
 json encode(const std::vector<core::DeviceNode>& nodes) {
@@ -178,48 +108,65 @@ json encode(const NvmlDevice& device) {
             {"nodes", encode(device.nodes)},
             {"unified", device.hasUnifiedMemory},
             {"free", orNull(device.memory.free)},
-            {"unaccounted", orNull(device.memory.unaccounted)}};
+            {"unaccounted", orNull(device.memory.unaccounted)},
+            {"persistence", orNull(device.persistence)}};
 }
 
-core::DeviceNode decodeNode(const json& value) {
-    const auto number = [&](std::size_t place, std::uint32_t max) {
-        if (!value[place].is_number_unsigned() || value[place].get<std::uint64_t>() > max)
-            throw ProtocolError("invalid device node: a number is out of range");
-        return value[place].get<std::uint32_t>();
-    };
-    if (!value.is_array() || value.size() != 2)
-        throw ProtocolError("invalid device node: expected two numbers");
-    return {number(0, maxNodeMajor), number(1, maxNodeMinor)};
+core::DeviceNode decodeNode(const JsonValue& value) {
+    const auto numbers = value.listOf(2);
+    return {numbers[0].number32(maxNodeMajor), numbers[1].number32(maxNodeMinor)};
 }
 
-core::DriverNode decodeDriverNode(const json& value) {
-    const Object object(value, {"node", "name", "open", "pci"});
-    return {decodeNode(value.at("node")), object.text("name"), object.boolean("open"),
-            object.pciAddressOrNull("pci")};
+core::DriverNode decodeDriverNode(const JsonValue& value) {
+    value.requireMembers({"node", "name", "open", "pci"});
+    return {decodeNode(value["node"]), printableText(value["name"]), value["open"].boolean(),
+            pciAddressOrNull(value["pci"])};
 }
 
-NvmlDevice decodeDevice(const json& value) {
-    const Object object(value, {"gpu", "mig", "uuid", "model", "total", "used", "utilization",
-                                "temperature", "power", "limit", "xid", "pci", "nodes", "unified",
-                                "free", "unaccounted"});
+// Consecutive uses of a device become one object.
+json encode(const std::vector<core::ProcessSample>& uses) {
+    json devices = json::array();
+    for (auto use = uses.begin(); use != uses.end();) {
+        const core::DeviceUuid& device = use->device;
+        json pids = json::array();
+        json memory = json::array();
+        json utilization = json::array();
+        for (; use != uses.end() && use->device == device; ++use) {
+            pids.push_back(use->pid);
+            memory.push_back(orNull(use->usedMemory));
+            utilization.push_back(orNull(use->utilizationPercent));
+        }
+        devices.push_back({{"device", device},
+                           {"pids", std::move(pids)},
+                           {"memory", std::move(memory)},
+                           {"utilization", std::move(utilization)}});
+    }
+    return devices;
+}
+
+NvmlDevice decodeDevice(const JsonValue& value) {
+    value.requireMembers({"gpu", "mig", "uuid", "model", "total", "used", "utilization",
+                          "temperature", "power", "limit", "xid", "pci", "nodes", "unified", "free",
+                          "unaccounted", "persistence"});
     NvmlDevice device;
-    device.gpu = object.number32("gpu");
-    device.mig = object.number32OrNull("mig");
-    device.uuid = object.uuid("uuid");
-    device.model = object.text("model");
-    device.totalMemory = core::Bytes{object.number("total", largest)};
-    device.reading.usedMemory = object.bytesOrNull("used");
-    device.reading.utilizationPercent = object.number32OrNull("utilization", 100);
-    if (const auto temperature = object.number32OrNull("temperature", 1000))
+    device.gpu = value["gpu"].number32();
+    device.mig = number32OrNull(value["mig"]);
+    device.uuid = uuidIn(value["uuid"]);
+    device.model = printableText(value["model"]);
+    device.totalMemory = core::Bytes{value["total"].number(largest)};
+    device.reading.usedMemory = bytesOrNull(value["used"]);
+    device.reading.utilizationPercent = number32OrNull(value["utilization"], 100);
+    if (const auto temperature = number32OrNull(value["temperature"], 1000))
         device.reading.temperatureCelsius = static_cast<std::int32_t>(*temperature);
-    device.reading.powerMilliwatts = object.numberOrNull("power", largest32);
-    device.reading.powerLimitMilliwatts = object.number32OrNull("limit");
-    device.xid = object.number32OrNull("xid");
-    device.pciAddress = object.pciAddressOrNull("pci");
-    for (const json& node : object.list("nodes", maxNodes))
+    device.reading.powerMilliwatts = number32OrNull(value["power"]);
+    device.reading.powerLimitMilliwatts = number32OrNull(value["limit"]);
+    device.xid = number32OrNull(value["xid"]);
+    device.pciAddress = pciAddressOrNull(value["pci"]);
+    for (const JsonValue& node : value["nodes"].list(maxNodes))
         device.nodes.push_back(decodeNode(node));
-    device.hasUnifiedMemory = object.boolean("unified");
-    device.memory = {object.bytesOrNull("free"), object.bytesOrNull("unaccounted")};
+    device.hasUnifiedMemory = value["unified"].boolean();
+    device.memory = {bytesOrNull(value["free"]), bytesOrNull(value["unaccounted"])};
+    device.persistence = booleanOrNull(value["persistence"]);
     return device;
 }
 
@@ -243,37 +190,72 @@ class Places {
     std::unordered_map<std::uint32_t, std::unordered_set<std::uint32_t>> instances_;
 };
 
-NvmlReport decodeReport(const json& answer) {
-    const Object object(answer, {"sample", "driver", "gpus", "devices", "failed", "uses", "nodes"});
+// Appends the uses of one device.
+void decodeUses(const JsonValue& value, std::vector<core::ProcessSample>& uses) {
+    const core::DeviceUuid device = uuidIn(value["device"]);
+    const auto pids = value["pids"].list(maxUses - uses.size());
+    const auto memory = value["memory"].listOf(pids.size());
+    const auto utilization = value["utilization"].listOf(pids.size());
+    for (std::size_t i = 0; i < pids.size(); ++i) {
+        core::ProcessSample& use = uses.emplace_back();
+        use.pid = pids[i].number32(largestPid, 1);
+        use.device = device;
+        use.usedMemory = bytesOrNull(memory[i]);
+        use.utilizationPercent = number32OrNull(utilization[i], 100);
+    }
+}
+
+NvmlReport decodeReport(const JsonValue& answer) {
+    answer.requireMembers({"sample", "driver", "gpus", "devices", "failed", "uses", "nodes"});
     NvmlReport report;
-    report.driverVersion = object.textOrNull("driver");
-    report.gpuCount = static_cast<std::uint32_t>(object.number("gpus", maxDevices));
+    report.driverVersion = textOrNull(answer["driver"]);
+    report.gpuCount = answer["gpus"].number32(maxDevices);
     std::unordered_set<std::string> uuids;
     Places places(report.gpuCount);
-    for (const json& value : object.list("devices", maxDevices)) {
+    for (const JsonValue& value : answer["devices"].list(maxDevices)) {
         report.devices.push_back(decodeDevice(value));
         if (!places.take(report.devices.back().gpu, report.devices.back().mig))
             throw ProtocolError("invalid device: unknown GPU, or listed twice");
         if (!uuids.insert(report.devices.back().uuid).second)
             throw ProtocolError("two devices have the same UUID");
     }
-    for (const json& value : object.list("failed", maxDevices)) {
-        const Object failed(value, {"gpu", "lost"});
-        report.failed.push_back({failed.number32("gpu"), failed.boolean("lost")});
+    for (const JsonValue& value : answer["failed"].list(maxDevices)) {
+        value.requireMembers({"gpu", "lost"});
+        report.failed.push_back({value["gpu"].number32(), value["lost"].boolean()});
         if (!places.take(report.failed.back().gpu, std::nullopt))
             throw ProtocolError("invalid failed GPU: unknown, or listed twice");
     }
-    for (const json& value : object.list("uses", maxUses)) {
-        const Object use(value, {"pid", "device", "memory", "utilization"});
-        report.uses.push_back({static_cast<core::Pid>(use.number("pid", largestPid)),
-                               use.uuid("device"), use.bytesOrNull("memory"),
-                               use.number32OrNull("utilization", 100)});
-        if (report.uses.back().pid == 0 || !uuids.contains(report.uses.back().device))
-            throw ProtocolError("invalid use: unknown process or device");
+    for (const JsonValue& value : answer["uses"].list(maxUses)) {
+        value.requireMembers({"device", "pids", "memory", "utilization"});
+        if (!uuids.contains(uuidIn(value["device"])))
+            throw ProtocolError("invalid use: unknown device");
+        decodeUses(value, report.uses);
     }
-    for (const json& value : object.list("nodes", maxDriverNodes))
+    for (const JsonValue& value : answer["nodes"].list(maxDriverNodes))
         report.nodes.push_back(decodeDriverNode(value));
     return report;
+}
+
+std::uint64_t decodeSample(const JsonValue& request) {
+    request.requireMembers({"sample"});
+    return request["sample"].number(largest);
+}
+
+// Returns a reason, which the answer has in place of a report.
+std::string decodeReason(const JsonValue& answer, const char* name) {
+    answer.requireMembers({"sample", name});
+    return printableText(answer[name]);
+}
+
+std::pair<std::uint64_t, NvmlAnswer> decodeNumberedAnswer(const JsonValue& answer) {
+    NvmlAnswer result;
+    if (answer.has("no_driver"))
+        result = NvmlNoDriver{decodeReason(answer, "no_driver")};
+    else if (answer.has("error"))
+        result = NvmlFailure{decodeReason(answer, "error")};
+    else
+        result = decodeReport(answer);
+    return {answer["sample"].number(UINT64_MAX), std::move(result)};
 }
 
 } // namespace
@@ -303,8 +285,7 @@ std::string encodeRequest(std::uint64_t sample) {
 }
 
 std::uint64_t decodeRequest(std::string_view line) {
-    const json request = parse(line);
-    return Object(request, {"sample"}).number("sample", largest);
+    return core::readJson<ProtocolError>(line, deepest, decodeSample);
 }
 
 std::string encodeAnswer(std::uint64_t sample, const NvmlAnswer& answer) {
@@ -323,12 +304,7 @@ std::string encodeAnswer(std::uint64_t sample, const NvmlAnswer& answer) {
         result["failed"] = json::array();
         for (const NvmlFailedGpu& failed : report.failed)
             result["failed"].push_back({{"gpu", failed.gpu}, {"lost", failed.lost}});
-        result["uses"] = json::array();
-        for (const core::DeviceUse& use : report.uses)
-            result["uses"].push_back({{"pid", use.pid},
-                                      {"device", use.device},
-                                      {"memory", orNull(use.usedMemory)},
-                                      {"utilization", orNull(use.utilizationPercent)}});
+        result["uses"] = encode(report.uses);
         result["nodes"] = json::array();
         for (const core::DriverNode& node : report.nodes)
             result["nodes"].push_back(encode(node));
@@ -337,18 +313,7 @@ std::string encodeAnswer(std::uint64_t sample, const NvmlAnswer& answer) {
 }
 
 std::pair<std::uint64_t, NvmlAnswer> decodeAnswer(std::string_view line) {
-    const json answer = parse(line);
-    NvmlAnswer result;
-    if (answer.contains("no_driver"))
-        result = NvmlNoDriver{Object(answer, {"sample", "no_driver"}).text("no_driver")};
-    else if (answer.contains("error"))
-        result = NvmlFailure{Object(answer, {"sample", "error"}).text("error")};
-    else
-        result = decodeReport(answer);
-    const json& sample = answer.at("sample");
-    if (!sample.is_number_unsigned())
-        throw ProtocolError("invalid \"sample\": expected a number");
-    return {sample.get<std::uint64_t>(), std::move(result)};
+    return core::readJson<ProtocolError>(line, deepest, decodeNumberedAnswer);
 }
 
 } // namespace genv::service

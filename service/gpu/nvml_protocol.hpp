@@ -10,14 +10,15 @@
 //                "limit":400000,"pci":"0000:65:00.0","nodes":[[195,0]],"unified":false,
 //                "free":85898297344,"unaccounted":0}],
 //    "failed":[{"gpu":1,"lost":true}],
-//    "uses":[{"pid":4711,"device":"GPU-...","memory":null,"utilization":50}],
+//    "uses":[{"device":"GPU-...","pids":[4711],"memory":[null],"utilization":[50]}],
 //    "nodes":[{"node":[226,128],"name":"renderD128 of GPU 0","open":false,"pci":"0000:65:00.0"}]}
 //   {"sample":7,"no_driver":"..."}
 //   {"sample":7,"error":"..."}
 //
 // Each object has exactly these members, in any order. Null means that the driver does not know the
-// value. Neither side trusts the other: numbers have ranges, texts are printable and short, and
-// lists have a maximum length.
+// value. The processes of a device come in columns, since there may be thousands. Neither side
+// trusts the other: numbers have ranges, texts are printable and short, and lists have a maximum
+// length.
 #pragma once
 
 #include "core/ports/gpus.hpp"
@@ -70,6 +71,7 @@ struct NvmlDevice {
     /// The driver has no memory reading, since the device shares the machine's memory.
     bool hasUnifiedMemory = false;
     core::MemoryBalance memory{};
+    std::optional<bool> persistence{}; ///< empty if the driver does not report it
 
     friend bool operator==(const NvmlDevice&, const NvmlDevice&) = default;
 };
@@ -87,7 +89,7 @@ struct NvmlReport {
     std::uint32_t gpuCount = 0; ///< includes failed GPUs and GPUs in MIG mode
     std::vector<NvmlDevice> devices;
     std::vector<NvmlFailedGpu> failed;
-    std::vector<core::DeviceUse> uses;
+    std::vector<core::ProcessSample> uses;
     std::string driverVersion{}; ///< empty if the driver does not report it
     std::vector<core::DriverNode> nodes{};
 };

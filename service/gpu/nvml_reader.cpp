@@ -184,9 +184,12 @@ void NvmlReader::readSensors(NvmlEntry& entry) const {
     unsigned limit = 0;
     if (succeeded(library_.powerLimit(entry.handle, &limit)))
         reading.powerLimitMilliwatts = limit;
+    unsigned persistence = 0; // a MIG instance has that of its GPU
+    if (succeeded(library_.persistenceMode(entry.gpu, &persistence)))
+        entry.device.persistence = persistence != 0;
 }
 
-std::vector<core::DeviceUse> NvmlReader::readUses(NvmlEntry& entry) const {
+std::vector<core::ProcessSample> NvmlReader::readUses(NvmlEntry& entry) const {
     const NvmlLibrary& nvml = library_;
     UsesByProcess used;
     Return compute{};
@@ -210,7 +213,7 @@ std::vector<core::DeviceUse> NvmlReader::readUses(NvmlEntry& entry) const {
                               (graphics == Return::Success || graphics == Return::NotSupported);
     if (areAllListed)
         entry.device.memory.unaccounted = unaccountedIn(entry.device, all);
-    std::vector<core::DeviceUse> uses;
+    std::vector<core::ProcessSample> uses;
     for (const auto& [pid, memory] : used) {
         if (pid > 0 && pid <= largestPid)
             uses.push_back({pid, entry.device.uuid, memory});
@@ -222,14 +225,14 @@ std::vector<core::DeviceUse> NvmlReader::readUses(NvmlEntry& entry) const {
 
 // A process without a sample used none of the GPU's time.
 void NvmlReader::readUtilizations(const NvmlEntry& entry,
-                                  std::vector<core::DeviceUse>& uses) const {
+                                  std::vector<core::ProcessSample>& uses) const {
     const auto since = std::chrono::duration_cast<std::chrono::microseconds>(
         (std::chrono::system_clock::now() - utilizationWindow).time_since_epoch());
     NvmlUtilizations utilizations;
     if (!succeeded(service::readUtilizations(
             library_, entry.handle, static_cast<std::uint64_t>(since.count()), utilizations)))
         return;
-    for (core::DeviceUse& use : uses) {
+    for (core::ProcessSample& use : uses) {
         const auto found = utilizations.find(use.pid);
         const std::uint32_t percent = found == utilizations.end() ? 0 : found->second;
         if (percent <= 100)

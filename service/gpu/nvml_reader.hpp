@@ -31,7 +31,7 @@ class NvmlReader {
     /// Returns the devices of a GPU: the GPU itself or its MIG instances.
     [[nodiscard]] std::vector<NvmlEntry> readGpu(unsigned index) const;
     /// Returns the uses of a device by compute processes, and sets its unaccounted memory.
-    [[nodiscard]] std::vector<core::DeviceUse> readUses(NvmlEntry& entry) const;
+    [[nodiscard]] std::vector<core::ProcessSample> readUses(NvmlEntry& entry) const;
 
   private:
     [[nodiscard]] std::vector<NvmlEntry> readMigInstances(unsigned index, nvml::Device gpu) const;
@@ -41,7 +41,7 @@ class NvmlReader {
     void readPciAddress(NvmlEntry& entry) const;
     void readMemory(NvmlEntry& entry) const;
     void readSensors(NvmlEntry& entry) const;
-    void readUtilizations(const NvmlEntry& entry, std::vector<core::DeviceUse>& uses) const;
+    void readUtilizations(const NvmlEntry& entry, std::vector<core::ProcessSample>& uses) const;
     std::vector<NvmlProcess> readProcesses(const NvmlProcessVersions& versions,
                                            const NvmlEntry& entry, nvml::Return& result) const;
 

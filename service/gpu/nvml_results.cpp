@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/gpu/nvml_results.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <algorithm>
 #include <array>

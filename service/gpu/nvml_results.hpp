@@ -3,7 +3,7 @@
 // driver that does not.
 #pragma once
 
-#include "service/gpu/nvml_abi.hpp"
+#include "core/model/nvml_abi.hpp"
 
 #include <string>
 #include <string_view>

@@ -141,7 +141,7 @@ NvmlReport NvmlSampler::report() {
     for (unsigned index = 0; index < gpuCount; ++index) {
         try {
             std::vector<NvmlEntry> entries = reader.readGpu(index);
-            std::vector<core::DeviceUse> uses;
+            std::vector<core::ProcessSample> uses;
             for (NvmlEntry& entry : entries)
                 std::ranges::move(reader.readUses(entry), std::back_inserter(uses));
             std::ranges::move(entries, std::back_inserter(entries_));

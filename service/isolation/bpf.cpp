@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/isolation/bpf.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -190,7 +190,7 @@ Descriptor loadDeviceProgram(std::span<const bpf_insn> instructions, const char*
                    error);
 }
 
-Link Link::attach(int program, const std::filesystem::path& controlGroup) {
+BpfLink BpfLink::attach(int program, const std::filesystem::path& controlGroup) {
     const Descriptor group(::open(controlGroup.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!group.isOpen())
         throw BpfError(fmt::format("cannot open the control group {}", controlGroup.string()),
@@ -199,19 +199,19 @@ Link Link::attach(int program, const std::filesystem::path& controlGroup) {
     attributes.link_create.prog_fd = static_cast<std::uint32_t>(program);
     attributes.link_create.target_fd = static_cast<std::uint32_t>(group.get());
     attributes.link_create.attach_type = BPF_CGROUP_DEVICE;
-    return Link(isolation::open(BPF_LINK_CREATE, attributes,
-                                fmt::format("attach the program to {}", controlGroup.string())));
+    return BpfLink(isolation::open(BPF_LINK_CREATE, attributes,
+                                   fmt::format("attach the program to {}", controlGroup.string())));
 }
 
-Link Link::open(const std::filesystem::path& pin) {
-    return Link(openPin(pin));
+BpfLink BpfLink::open(const std::filesystem::path& pin) {
+    return BpfLink(openPin(pin));
 }
 
-void Link::pin(const std::filesystem::path& path) const {
+void BpfLink::pin(const std::filesystem::path& path) const {
     pinObject(fd_.get(), path);
 }
 
-void Link::replaceProgram(int program) const {
+void BpfLink::replaceProgram(int program) const {
     bpf_attr attributes = emptyAttributes();
     attributes.link_update.link_fd = static_cast<std::uint32_t>(fd_.get());
     attributes.link_update.new_prog_fd = static_cast<std::uint32_t>(program);

@@ -3,7 +3,7 @@
 // descriptor. No call here waits. Throws BpfError if the kernel refuses a call.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 
 #include <linux/bpf.h>
 
@@ -113,19 +113,19 @@ class Map {
 core::Descriptor loadDeviceProgram(std::span<const bpf_insn> instructions, const char* name);
 
 /// A program's attachment to a control group. It persists as long as a pin or a descriptor exists.
-class Link {
+class BpfLink {
   public:
     /// Attaches a program in addition to existing ones. Throws BpfError, as all functions of this
     /// class do.
-    static Link attach(int program, const std::filesystem::path& controlGroup);
-    static Link open(const std::filesystem::path& pin);
+    static BpfLink attach(int program, const std::filesystem::path& controlGroup);
+    static BpfLink open(const std::filesystem::path& pin);
 
     void pin(const std::filesystem::path& path) const;
     /// Replaces the attached program. Each open(2) is checked by either the old or the new one.
     void replaceProgram(int program) const;
 
   private:
-    explicit Link(core::Descriptor fd) : fd_(std::move(fd)) {}
+    explicit BpfLink(core::Descriptor fd) : fd_(std::move(fd)) {}
 
     core::Descriptor fd_;
 };

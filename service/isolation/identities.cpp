@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/isolation/identities.hpp"
 
-#include "core/dynamic_uids.hpp"
-#include "core/sentences.hpp"
-#include "core/text.hpp"
-#include "core/user_database.hpp"
+#include "core/base/text.hpp"
+#include "core/base/user_database.hpp"
+#include "core/sentences/sentences.hpp"
+#include "core/settings/dynamic_uids.hpp"
 #include "service/isolation/uid_claims.hpp"
 
 #include <fmt/format.h>

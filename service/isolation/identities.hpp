@@ -4,7 +4,7 @@
 // from others: without a block, only its own grants count.
 #pragma once
 
-#include "core/settings.hpp"
+#include "core/settings/settings.hpp"
 #include "service/isolation/identity_map.hpp"
 
 #include <filesystem>

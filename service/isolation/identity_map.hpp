@@ -3,8 +3,8 @@
 // map.
 #pragma once
 
+#include "core/base/process.hpp"
 #include "core/ports/gates.hpp"
-#include "core/process.hpp"
 #include "service/isolation/gate_maps.hpp"
 
 #include <compare>

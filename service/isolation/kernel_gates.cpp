@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/isolation/kernel_gates.hpp"
 
-#include "core/dynamic_uids.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
+#include "core/settings/dynamic_uids.hpp"
 #include "service/isolation/identity_map.hpp"
 #include "service/isolation/shared_nodes.hpp"
 
@@ -41,7 +41,7 @@ bool isOfSharedNode(const core::Grant& grant) {
     return !grant.uid && std::ranges::find(sharedNodes, grant.node) != sharedNodes.end();
 }
 
-core::Refusals refusalsOf(const genv_refusal_key& key, const genv_refusal& value) {
+core::RefusedOpens refusalsOf(const genv_refusal_key& key, const genv_refusal& value) {
     using std::chrono::duration_cast;
     const std::chrono::nanoseconds last(static_cast<std::int64_t>(value.last));
     return {key.uid,
@@ -262,8 +262,8 @@ std::optional<core::Uid> KernelGates::granteeOf(core::Uid uid) {
     return grantee;
 }
 
-std::vector<core::Refusals> KernelGates::refusals() {
-    std::vector<core::Refusals> refusals;
+std::vector<core::RefusedOpens> KernelGates::refusals() {
+    std::vector<core::RefusedOpens> refusals;
     use("cannot list refusals", [&](const GateMapSet& maps) {
         for (const genv_refusal_key& key : maps.refusals.keys(GENV_MAX_REFUSALS)) {
             // The kernel may drop the oldest entry at any time. An entry without opens is being
@@ -273,7 +273,9 @@ std::vector<core::Refusals> KernelGates::refusals() {
                 refusals.push_back(refusalsOf(key, *value));
         }
     });
-    const auto keyOf = [](const core::Refusals& entry) { return std::pair(entry.uid, entry.node); };
+    const auto keyOf = [](const core::RefusedOpens& entry) {
+        return std::pair(entry.uid, entry.node);
+    };
     std::ranges::sort(refusals, {}, keyOf);
     const auto same = [&](const auto& one, const auto& other) {
         return keyOf(one) == keyOf(other);

@@ -37,7 +37,7 @@ class KernelGates : public core::Gates {
     void grant(const core::Grant& grant) override;
     void revoke(const core::Grant& grant) override;
     [[nodiscard]] std::optional<core::Uid> granteeOf(core::Uid uid) override;
-    [[nodiscard]] std::vector<core::Refusals> refusals() override;
+    [[nodiscard]] std::vector<core::RefusedOpens> refusals() override;
     [[nodiscard]] const std::vector<core::UidRange>& exempt() const override { return exempt_; }
 
     /// Returns whether a BPF file system, which a gate requires, is mounted at `folder`.

@@ -220,7 +220,7 @@ bool Loader::attach(int program) const {
     if (wasReplaced)
         return true;
     const std::filesystem::path pin = pins_ / linkPin;
-    const Link link = Link::attach(program, controlGroup_);
+    const BpfLink link = BpfLink::attach(program, controlGroup_);
     link.pin(newPin(pin));
     // Prevent the service, which may read everything that root may, from opening the link and
     // detaching it.
@@ -239,7 +239,7 @@ bool Loader::replaceAttached(int program) const {
         failOn("cannot unlock", pin);
     bool wasReplaced = true;
     try {
-        Link::open(pin).replaceProgram(program);
+        BpfLink::open(pin).replaceProgram(program);
     } catch (const BpfError& error) {
         // The link was detached or its control group was removed.
         wasReplaced = error.error() != ENOLINK;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-isolation: sets up the kernel gate for GPU device nodes according to genvd.conf, and exits.
 // The gate remains in place after that.
-#include "core/command_line/help_formatter.hpp"
-#include "core/command_line/parsing.hpp"
-#include "core/error.hpp"
+#include "core/base/command_line/help_formatter.hpp"
+#include "core/base/command_line/parsing.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "core/ports/log.hpp"
-#include "core/text.hpp"
 #include "service/gpu/drm_nodes.hpp"
 #include "service/gpu/nvml_nodes.hpp"
 #include "service/isolation/identities.hpp"

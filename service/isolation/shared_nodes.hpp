@@ -2,7 +2,7 @@
 // Device nodes of NVIDIA's driver that belong to no single GPU.
 #pragma once
 
-#include "core/device.hpp"
+#include "core/model/device.hpp"
 
 #include <array>
 #include <cstdint>

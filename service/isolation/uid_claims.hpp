@@ -2,8 +2,8 @@
 // Parses statements about uids from text files, line by line. Decides nothing.
 #pragma once
 
+#include "core/base/process.hpp"
 #include "core/ports/gates.hpp"
-#include "core/process.hpp"
 
 #include <optional>
 #include <string>

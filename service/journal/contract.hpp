@@ -37,6 +37,15 @@ inline constexpr std::array kinds{
     Kind{"device-removed", "13b258e4168e4c5f8f204e9c7b73ba0a"},
     Kind{"open-refused", "9d6f6a6c1f8b4d0c8a52e6b1f6f3c7de"},
     Kind{"isolation-changed", "b64a2f0d77ce4f1a8b0f3c5d92e4a618"},
+    Kind{"parked", "c5d1a7e0b9f04c7f8d2b6a3e41f0c916"},
+    Kind{"resumed", "7e0f3b52d6c94a1e9b8a5f2c13d7e604"},
+    Kind{"parking-failed", "a41c9d7e52b84f60b3e7d0c6f18a2953"},
+    Kind{"resume-delayed", "1b6e8f04c3a7429d85f2d9b07ce4613a"},
+    Kind{"process-lost", "e92d5c71f0b64a8396c1d7fe24b8035d"},
+    Kind{"parked-long", "5fa3c2e86d1b4079a4e8b6f29d0c7135"},
+    Kind{"taking-began", "8224f771a7a041c4ab0d2fff74ad4e2c"},
+    Kind{"taking-ended", "9e7e669a22c74ab6a71621859e0a1414"},
+    Kind{"loan-ending", "73c547c74cd941c7ba28a520302962ad"},
 };
 
 /// The names of the fields. A number is decimal; a list is separated by commas.
@@ -78,6 +87,19 @@ inline constexpr std::string_view held = "GENV_HELD_USEC";     ///< duration of 
 inline constexpr std::string_view since =
     "GENV_SINCE_USEC"; ///< start of the reported state, µs since the epoch
 inline constexpr std::string_view left = "GENV_LEFT_USEC"; ///< until a lease ends or a rule acts
+inline constexpr std::string_view memory =
+    "GENV_MEMORY_BYTES"; ///< that parked processes hold on the host
+inline constexpr std::string_view took =
+    "GENV_TOOK_USEC"; ///< how long parking took, or it was parked
+inline constexpr std::string_view problem =
+    "GENV_PROBLEM"; ///< why parking or a resume does not work
+inline constexpr std::string_view takerUid =
+    "GENV_TAKER_UID"; ///< owner of the request for which an environment is parked or ends
+inline constexpr std::string_view takerUser = "GENV_TAKER_USER"; ///< name of that owner
+inline constexpr std::string_view takerEnvironment =
+    "GENV_TAKER_ENVIRONMENT"; ///< id of the environment of that request
+inline constexpr std::string_view taken =
+    "GENV_TAKEN_ENVIRONMENT"; ///< ids of the environments that are parked for a request
 inline constexpr std::string_view isolation = "GENV_ISOLATION"; ///< the mode in force
 inline constexpr std::string_view settings =
     "GENV_SETTINGS"; ///< changed settings, as `Key=value` separated by blanks

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/journal/event_log.hpp"
 
-#include "core/duration.hpp"
-#include "core/sentences.hpp"
-#include "core/text.hpp"
+#include "core/base/duration.hpp"
+#include "core/base/text.hpp"
+#include "core/sentences/sentences.hpp"
 #include "service/journal/subjects.hpp"
 
 #include <fmt/ranges.h>
@@ -33,7 +33,7 @@ std::string describe(const core::DeviceFacts& device) {
     return fmt::format("GPU {}", device.index); // its UUID has its own field
 }
 
-std::string describe(const core::Attachment& attachment) {
+std::string describe(const core::DeviceAttachment& attachment) {
     return fmt::format("{}{}{}", describe(attachment.device),
                        attachment.share ? ", " + core::nameMemory(*attachment.share) : "",
                        attachment.overSubscribed ? ", over-subscribed" : "");
@@ -47,7 +47,7 @@ std::uint64_t count(microseconds time) {
     return static_cast<std::uint64_t>(std::max(time, microseconds{0}).count());
 }
 
-void add(Record& record, const core::Attachment& attachment) {
+void add(Record& record, const core::DeviceAttachment& attachment) {
     journal::addDevice(record, attachment.device);
     if (attachment.share)
         record.add(field::share, attachment.share->count);
@@ -72,8 +72,8 @@ void EventLog::onEvent(const core::Event& event) {
 }
 
 void EventLog::addEnvironment(Record& record, const core::EnvironmentId& id,
-                              const core::Environment* former) const {
-    const core::Environment* environment = former != nullptr ? former : ledger_.find(id);
+                              const core::EnvironmentRecord* former) const {
+    const core::EnvironmentRecord* environment = former != nullptr ? former : ledger_.find(id);
     if (environment != nullptr)
         journal::addEnvironment(record, *environment);
     else
@@ -82,9 +82,9 @@ void EventLog::addEnvironment(Record& record, const core::EnvironmentId& id,
 
 void EventLog::recovered(const core::RecoveryReport& report) {
     for (const core::EndedMeanwhile& ended : report.endedMeanwhile) {
-        const core::Environment& former = ended.former;
+        const core::EnvironmentRecord& former = ended.former;
         const core::Cause cause = core::Cause::fact(ended.reason);
-        for (const core::Attachment& attachment : ended.attachments)
+        for (const core::DeviceAttachment& attachment : ended.attachments)
             on(core::Detached{former.id, former.uid, attachment, cause, &former});
         if (!ended.isOver)
             continue;
@@ -255,7 +255,7 @@ void EventLog::on(const core::LeaseEnding& event) {
 }
 
 void EventLog::on(const core::DeviceAdded& event) {
-    const core::Device& device = ledger_.device(event.index);
+    const core::TableDevice& device = ledger_.device(event.index);
     const bool moved = removedAtStart_.erase(device.facts.uuid) > 0;
     if (!areDevicesKnown_ && !moved) {
         if (device.health.state != core::Health::State::Stale) // a stale device is only remembered
@@ -286,7 +286,7 @@ void EventLog::on(const core::DeviceChanged& event) {
 }
 
 // At the start, a healthy device is not worth a record of its own.
-void EventLog::logHealth(const core::Device& device) {
+void EventLog::logHealth(const core::TableDevice& device) {
     const bool isWell = device.health.state == core::Health::State::Ok;
     if (isWell && !areDevicesKnown_)
         return;

@@ -3,9 +3,9 @@
 // devices. Administrators can thus see what happened, and programs can compute totals.
 #pragma once
 
-#include "core/events.hpp"
-#include "core/ledger.hpp"
-#include "core/recovery.hpp"
+#include "core/ledger/events.hpp"
+#include "core/ledger/ledger_view.hpp"
+#include "core/ledger/recovery.hpp"
 #include "service/journal/record_queue.hpp"
 
 #include <set>
@@ -17,7 +17,8 @@ namespace genv::service {
 class EventLog {
   public:
     /// All arguments must outlive this object.
-    EventLog(const core::Ledger& ledger, const core::Clock& clock, journal::RecordQueue& records)
+    EventLog(const core::LedgerView& ledger, const core::Clock& clock,
+             journal::RecordQueue& records)
         : ledger_(ledger), clock_(clock), records_(records) {}
 
     /// Handles an event of the ledger.
@@ -52,14 +53,23 @@ class EventLog {
     void on(const core::DeviceChanged& event);
     void on(const core::AccessRefused& event);
     void on(const core::IsolationChanged& event);
+    void on(const core::EnvironmentParked& event);
+    void on(const core::EnvironmentResumed& event);
+    void on(const core::ParkingFailed& event);
+    void on(const core::ResumeDelayed& event);
+    void on(const core::ProcessLost& event);
+    void on(const core::ParkedTooLong& event);
+    void on(const core::TakingBegan& event);
+    void on(const core::TakingEnded& event);
+    void on(const core::LoanEnding& event);
     template <typename Other>
     void on(const Other& /*event*/) {}
 
     void addEnvironment(journal::Record& record, const core::EnvironmentId& id,
-                        const core::Environment* former = nullptr) const;
-    void logHealth(const core::Device& device);
+                        const core::EnvironmentRecord* former = nullptr) const;
+    void logHealth(const core::TableDevice& device);
 
-    const core::Ledger& ledger_;
+    const core::LedgerView& ledger_;
     const core::Clock& clock_;
     journal::RecordQueue& records_;
     bool areDevicesKnown_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/journal/event_row.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "service/journal/contract.hpp"
 
 #include <algorithm>
@@ -56,6 +56,13 @@ constexpr std::array rules{
     Rule{field::held, "held", Form::BigNumber},
     Rule{field::since, "since", Form::BigNumber},
     Rule{field::left, "left", Form::BigNumber},
+    Rule{field::memory, "memory", Form::BigNumber},
+    Rule{field::took, "took", Form::BigNumber},
+    Rule{field::problem, "problem", Form::Text},
+    Rule{field::takerUid, "taker", Form::Number},
+    Rule{field::takerUser, "taker-user", Form::Word},
+    Rule{field::takerEnvironment, "taker-environment", Form::Identifier},
+    Rule{field::taken, "taken", Form::Word},
     Rule{field::settings, "settings", Form::Text},
 };
 

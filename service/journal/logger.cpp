@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/journal/logger.hpp"
 
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 #include "service/journal/sender.hpp"
 
 #include <pthread.h>

@@ -2,7 +2,7 @@
 // Names of users in lines of the log. A line says "uid 1001" until the name is known.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/base/process.hpp"
 
 #include <set>
 #include <string>

@@ -69,7 +69,7 @@ void match(sd_journal* journal, std::string_view field, std::string_view value) 
 // Matches on different fields are combined with AND, and matches on the same field with OR. A
 // user's events are those that concern the user's environments or that the user caused, so this
 // condition forms its own group.
-void addMatches(sd_journal* journal, const Source& source, const core::HistoryQuery& query) {
+void addMatches(sd_journal* journal, const Source& source, const core::HistoryFilter& query) {
     for (const Kind& kind : kinds) {
         const bool isWanted =
             query.kinds.empty() ||
@@ -97,7 +97,7 @@ core::WallTime timeOf(sd_journal* journal) {
 }
 
 // Seeks to the first matching record. Returns whether there is one.
-bool begin(sd_journal* journal, const core::HistoryQuery& query) {
+bool begin(sd_journal* journal, const core::HistoryFilter& query) {
     if (!query.after.empty()) {
         if (sd_journal_seek_cursor(journal, query.after.c_str()) < 0)
             core::fail(core::ErrorCode::InvalidArgs,
@@ -138,7 +138,7 @@ bool isAbout(const core::HistoryRow& row, const std::string& device) {
     });
 }
 
-std::optional<core::HistoryRow> currentRow(sd_journal* journal, const core::HistoryQuery& query) {
+std::optional<core::HistoryRow> currentRow(sd_journal* journal, const core::HistoryFilter& query) {
     const auto fields = fieldsOf(journal);
     auto row = fields ? toRow(*fields) : std::nullopt;
     if (!row || (query.device && !isAbout(*row, *query.device)))
@@ -150,7 +150,7 @@ std::optional<core::HistoryRow> currentRow(sd_journal* journal, const core::Hist
     return row;
 }
 
-core::HistoryPage readAll(sd_journal* journal, const core::HistoryQuery& query,
+core::HistoryPage readAll(sd_journal* journal, const core::HistoryFilter& query,
                           const Bounds& bounds, const std::atomic<bool>& stop) {
     const auto deadline = std::chrono::steady_clock::now() + bounds.time;
     core::HistoryPage page;
@@ -174,7 +174,7 @@ core::HistoryPage readAll(sd_journal* journal, const core::HistoryQuery& query,
     return page;
 }
 
-core::HistoryPage readOnce(const Source& source, const core::HistoryQuery& query,
+core::HistoryPage readOnce(const Source& source, const core::HistoryFilter& query,
                            const Bounds& bounds, const std::atomic<bool>& stop) {
     try {
         const Journal journal = open(source);
@@ -196,7 +196,7 @@ Source Source::system() {
     return {{}, std::string(CString(unit).get())};
 }
 
-core::HistoryPage read(const Source& source, const core::HistoryQuery& query, const Bounds& bounds,
+core::HistoryPage read(const Source& source, const core::HistoryFilter& query, const Bounds& bounds,
                        const std::atomic<bool>& stop) {
     for (int i = 0; i < maxReads; ++i) {
         const UnreadablePages unreadable;

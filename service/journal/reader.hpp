@@ -31,7 +31,7 @@ struct Bounds {
 
 /// Reads a page of events. Stops early once `stop` is set. Errors are stored in the page:
 /// NotSupported if there is no journal, Timeout, or InvalidArgs for an invalid cursor.
-core::HistoryPage read(const Source& source, const core::HistoryQuery& query, const Bounds& bounds,
+core::HistoryPage read(const Source& source, const core::HistoryFilter& query, const Bounds& bounds,
                        const std::atomic<bool>& stop);
 
 } // namespace genv::service::journal

@@ -4,8 +4,8 @@
 // order of the events.
 #pragma once
 
+#include "core/model/reason.hpp"
 #include "core/ports/users.hpp"
-#include "core/reason.hpp"
 #include "service/journal/record.hpp"
 
 #include <cstddef>

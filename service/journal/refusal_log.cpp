@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/journal/refusal_log.hpp"
 
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 #include "service/journal/subjects.hpp"
 
 #include <algorithm>
@@ -132,7 +132,7 @@ void RefusalLog::record(const dbus::Refusal& refusal) {
         record.add(field::action, policy::idOf(*refusal.missing));
     std::optional<core::Uid> owner = refusal.target.owner;
     // If the environment was not started, it does not exist and has no owner.
-    const core::Environment* environment =
+    const core::EnvironmentRecord* environment =
         refusal.target.environment ? ledger_.find(*refusal.target.environment) : nullptr;
     if (environment != nullptr) {
         addEnvironment(record, *environment);

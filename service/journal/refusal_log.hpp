@@ -8,9 +8,9 @@
 // not repeat it.
 #pragma once
 
-#include "core/ledger.hpp"
+#include "core/ledger/ledger_view.hpp"
 #include "core/ports/scheduler.hpp"
-#include "dbus/refusals.hpp"
+#include "dbus/calls/refusals.hpp"
 #include "service/journal/named_lines.hpp"
 #include "service/journal/record_queue.hpp"
 
@@ -33,7 +33,7 @@ class RefusalLog : public dbus::Refusals {
     static constexpr std::chrono::seconds retryTime{5};
 
     /// All arguments must outlive this object.
-    RefusalLog(const core::Ledger& ledger, core::Scheduler& scheduler, NamedLines& log,
+    RefusalLog(const core::LedgerView& ledger, core::Scheduler& scheduler, NamedLines& log,
                RecordQueue& records)
         : ledger_(ledger), scheduler_(scheduler), log_(log), records_(records) {}
     /// Writes the refusals on hold, and reports how many were omitted.
@@ -59,7 +59,7 @@ class RefusalLog : public dbus::Refusals {
         std::unique_ptr<core::Scheduled> timer;
     };
 
-    const core::Ledger& ledger_;
+    const core::LedgerView& ledger_;
     core::Scheduler& scheduler_;
     NamedLines& log_;
     RecordQueue& records_;

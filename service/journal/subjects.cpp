@@ -10,7 +10,7 @@ std::string describe(const core::Actor& actor) {
                        actor.login ? fmt::format(", logged in as uid {}", *actor.login) : "");
 }
 
-void addEnvironment(Record& record, const core::Environment& environment) {
+void addEnvironment(Record& record, const core::EnvironmentRecord& environment) {
     record.add(field::environment, environment.id);
     if (environment.configuration.name)
         record.add(field::environmentName, *environment.configuration.name);
@@ -37,11 +37,11 @@ void addDevices(Record& record, const std::vector<core::DeviceFacts>& devices) {
     record.add(field::deviceUuid, uuids);
 }
 
-void addDevices(Record& record, const core::Ledger& ledger,
+void addDevices(Record& record, const core::LedgerView& ledger,
                 const std::vector<core::DeviceIndex>& indices) {
     std::vector<core::DeviceFacts> devices;
     for (const core::DeviceIndex index : indices) {
-        if (const core::Device* device = ledger.devices().find(index))
+        if (const core::TableDevice* device = ledger.devices().find(index))
             devices.push_back(device->facts);
     }
     addDevices(record, devices);

@@ -2,8 +2,8 @@
 // Adds environments and devices to records.
 #pragma once
 
-#include "core/ledger.hpp"
-#include "core/reason.hpp"
+#include "core/ledger/ledger_view.hpp"
+#include "core/model/reason.hpp"
 #include "service/journal/record.hpp"
 
 #include <string>
@@ -15,7 +15,7 @@ namespace genv::service::journal {
 std::string describe(const core::Actor& actor);
 
 /// Adds an environment's id, its name and its Slurm job, if it is one.
-void addEnvironment(Record& record, const core::Environment& environment);
+void addEnvironment(Record& record, const core::EnvironmentRecord& environment);
 
 /// Adds a device's index, UUID and model.
 void addDevice(Record& record, const core::DeviceFacts& device);
@@ -24,7 +24,7 @@ void addDevice(Record& record, const core::DeviceFacts& device);
 void addDevices(Record& record, const std::vector<core::DeviceFacts>& devices);
 
 /// Adds several devices by index. Skips devices that the ledger does not know.
-void addDevices(Record& record, const core::Ledger& ledger,
+void addDevices(Record& record, const core::LedgerView& ledger,
                 const std::vector<core::DeviceIndex>& indices);
 
 } // namespace genv::service::journal

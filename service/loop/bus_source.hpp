@@ -6,7 +6,7 @@
 // flood of messages, because the bus delivers all clients' calls in one queue.
 #pragma once
 
-#include "dbus/intake.hpp"
+#include "dbus/calls/intake.hpp"
 
 #include <glib.h>
 #include <sdbus-c++/sdbus-c++.h>

@@ -3,7 +3,7 @@
 // user with many jobs delays another user by at most one job.
 #pragma once
 
-#include "core/turns.hpp"
+#include "core/queue/turns.hpp"
 #include "service/loop/worker.hpp"
 
 #include <functional>

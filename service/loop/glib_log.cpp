@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/loop/glib_log.hpp"
 
-#include "core/sentences.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <glib.h>
 

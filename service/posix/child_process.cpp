@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/posix/child_process.hpp"
 
-#include "core/glibc_pidfd.hpp"
-#include "service/posix/wait.hpp"
+#include "core/base/glibc_pidfd.hpp"
+#include "service/posix/descriptor_wait.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -71,7 +71,7 @@ bool isServiceOnly(std::string_view variable) {
 }
 
 pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-            int stream, ChildProcess::Environment inherited) {
+            int stream, ChildProcess::Variables inherited) {
     std::string path = program.string();
     std::vector<std::string> copies = arguments;
     std::vector<char*> argv{path.data()};
@@ -80,7 +80,7 @@ pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>
     argv.push_back(nullptr);
     std::vector<char*> environment;
     for (char** variable = environ; *variable != nullptr; ++variable) {
-        if (inherited == ChildProcess::Environment::Inherited && !isServiceOnly(*variable))
+        if (inherited == ChildProcess::Variables::Inherited && !isServiceOnly(*variable))
             environment.push_back(*variable);
     }
     environment.push_back(nullptr);
@@ -114,8 +114,8 @@ std::string describe(const siginfo_t& info) {
 
 ChildProcess::ChildProcess(const std::filesystem::path& program,
                            const std::vector<std::string>& arguments, int stream,
-                           Environment environment)
-    : pid_(spawn(program, arguments, stream, environment)), pidfd_(openPidfd(pid_)),
+                           Variables variables)
+    : pid_(spawn(program, arguments, stream, variables)), pidfd_(openPidfd(pid_)),
       status_(::open(fmt::format("/proc/{}/status", pid_).c_str(), O_RDONLY | O_CLOEXEC)) {}
 
 ChildProcess::~ChildProcess() {

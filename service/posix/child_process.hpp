@@ -3,7 +3,7 @@
 // kernel does not die of SIGKILL, and an unbounded wait would hang, too.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 
 #include <sys/types.h>
 
@@ -21,7 +21,7 @@ namespace genv::service {
 class ChildProcess {
   public:
     /// The environment variables that a program receives.
-    enum class Environment {
+    enum class Variables {
         Inherited, ///< all but the variables with which systemd addresses a service
         Empty,
     };
@@ -29,7 +29,7 @@ class ChildProcess {
     /// Starts a program in its own session. It gets `stream` as standard input and output, the
     /// standard error of this process, and no other descriptor. Throws std::system_error.
     ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                 int stream, Environment environment = Environment::Inherited);
+                 int stream, Variables variables = Variables::Inherited);
     ChildProcess(ChildProcess&&) = default;
     ChildProcess& operator=(ChildProcess&&) = delete;
     ~ChildProcess();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/posix/pidfd.hpp"
 
-#include "core/error.hpp"
-#include "core/glibc_pidfd.hpp"
+#include "core/base/error.hpp"
+#include "core/base/glibc_pidfd.hpp"
 #include "service/posix/shortage.hpp"
 
 #include <fmt/format.h>
@@ -94,7 +94,8 @@ std::optional<PidfdInfo> Pidfd::info() const {
     if (::ioctl(get(), getInfo, &info) < 0 || (info.mask & infoCredentials) == 0)
         return std::nullopt;
     return PidfdInfo{{info.realUid, info.effectiveUid, info.savedUid, info.filesystemUid},
-                     info.parent};
+                     info.parent,
+                     {info.realGid, info.effectiveGid, info.savedGid, info.filesystemGid}};
 }
 
 std::optional<PidfdInfo> Pidfd::infoOrOwner() const {
@@ -103,7 +104,7 @@ std::optional<PidfdInfo> Pidfd::infoOrOwner() const {
     const auto owner = ownerOf(pid_);
     if (!owner || hasExited())
         return std::nullopt;
-    return PidfdInfo{{*owner, *owner, *owner, *owner}, 0};
+    return PidfdInfo{{*owner, *owner, *owner, *owner}, 0, {}};
 }
 
 } // namespace genv::service

@@ -3,17 +3,31 @@
 // a process could hold for long: whether it lives, its uids and its parent.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 #include "core/ports/processes.hpp"
 
 #include <optional>
 
 namespace genv::service {
 
+/// The four gids of a process, as in "Gid:" of proc_pid_status(5).
+struct ProcessGids {
+    core::Gid real = 0;
+    core::Gid effective = 0;
+    core::Gid saved = 0;
+    core::Gid filesystem = 0;
+
+    /// Returns whether all four are this gid.
+    [[nodiscard]] bool areAll(core::Gid gid) const {
+        return real == gid && effective == gid && saved == gid && filesystem == gid;
+    }
+};
+
 /// The result of PIDFD_GET_INFO (Linux 6.13).
 struct PidfdInfo {
     core::ProcessUids uids;
     core::Pid parent = 0;
+    ProcessGids gids{};
 };
 
 class Pidfd {
@@ -35,7 +49,7 @@ class Pidfd {
     /// Returns nothing if the kernel does not support this or the process has exited.
     [[nodiscard]] std::optional<PidfdInfo> info() const;
     /// Like info(). If the kernel does not support it, uses the effective uid for all four
-    /// uids and no parent. Returns nothing if the process has exited.
+    /// uids, and no parent and no gids. Returns nothing if the process has exited.
     [[nodiscard]] std::optional<PidfdInfo> infoOrOwner() const;
 
   private:

@@ -3,7 +3,7 @@
 // connection.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 
 #include <filesystem>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/processes/cgroup_folders.hpp"
 
-#include "core/slurm_cgroup.hpp"
+#include "core/model/slurm_cgroup.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/processes/hung_processes.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace {
 // read before the other parts, from files that wait for fewer locks.
 bool includes(ProcPart hung, ProcPart part) {
     const auto isBasic = [](ProcPart each) {
-        return each == ProcPart::Facts || each == ProcPart::Lineage;
+        return each == ProcPart::Identity || each == ProcPart::Facts || each == ProcPart::Lineage;
     };
     return isBasic(hung) || !isBasic(part);
 }
@@ -31,10 +31,8 @@ void HungProcesses::add(core::Pid pid, core::Uid uid, ProcPart part) {
         known->second.when = Clock::now();
         return;
     }
-    if (known != hung_.end())
-        hung_.erase(known);
     try {
-        makeRoom();
+        makeRoom(); // also where a process with this PID has exited
         hung_.emplace(pid, Hung{Pidfd::open(pid), uid, part, Clock::now()});
     } catch (const core::Error&) { // the process has exited, or no descriptor is free to hold it
         return;

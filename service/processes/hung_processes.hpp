@@ -5,7 +5,7 @@
 // it.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/base/process.hpp"
 #include "service/posix/pidfd.hpp"
 #include "service/processes/proc_protocol.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/processes/observed_processes.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 #include <sys/resource.h>
 
@@ -32,8 +32,9 @@ bool hasExited(const std::optional<Pidfd>& held, core::Pid pid) {
 
 } // namespace
 
-std::vector<core::ComputeProcess> ObservedProcesses::look(const Uses& uses) {
+std::vector<core::ObservedProcess> ObservedProcesses::look(const Uses& uses) {
     forgetAllBut(uses);
+    forgetExited();
     hold(uses);
     std::vector<ProcRequest> requests;
     for (const core::Pid pid : takeTurns()) {
@@ -47,7 +48,7 @@ std::vector<core::ComputeProcess> ObservedProcesses::look(const Uses& uses) {
         if (!absorb(known->second, readings[i], readings[i + 1]))
             known_.erase(known);
     }
-    std::vector<core::ComputeProcess> processes;
+    std::vector<core::ObservedProcess> processes;
     processes.reserve(known_.size());
     for (const auto& [pid, known] : known_) {
         processes.push_back(known.process);
@@ -58,9 +59,15 @@ std::vector<core::ComputeProcess> ObservedProcesses::look(const Uses& uses) {
 }
 
 void ObservedProcesses::forgetAllBut(const Uses& uses) {
-    std::erase_if(known_, [&](const auto& entry) {
-        return !uses.contains(entry.first) || entry.second.held->hasExited();
-    });
+    std::erase_if(known_, [&](const auto& entry) { return !uses.contains(entry.first); });
+}
+
+void ObservedProcesses::forgetExited() {
+    for (const core::Pid pid : exits_.take()) {
+        const auto known = known_.find(pid);
+        if (known != known_.end() && known->second.held->hasExited())
+            known_.erase(known);
+    }
 }
 
 void ObservedProcesses::hold(const Uses& uses) {
@@ -72,6 +79,8 @@ void ObservedProcesses::hold(const Uses& uses) {
         try {
             if (known_.size() < max)
                 held = Pidfd::open(pid);
+            if (held && !exits_.add(*held))
+                held.reset();
         } catch (const core::Error& error) {
             if (error.code() == core::ErrorCode::NoSuchProcess)
                 continue;
@@ -116,7 +125,7 @@ bool ObservedProcesses::absorb(Known& known, const ProcReading& lineage,
 
 // Returns false if the claims belong to another process.
 bool ObservedProcesses::absorbClaims(Known& known, const ProcReading& claims) {
-    core::ComputeProcess& process = known.process;
+    core::ObservedProcess& process = known.process;
     const auto* read = std::get_if<ProcClaims>(&claims);
     if (read != nullptr)
         known.lastClaims = *read;

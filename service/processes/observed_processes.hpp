@@ -12,6 +12,7 @@
 #pragma once
 
 #include "core/ports/observer.hpp"
+#include "service/posix/exit_watch.hpp"
 #include "service/posix/pidfd.hpp"
 #include "service/processes/proc_reader.hpp"
 
@@ -41,18 +42,19 @@ class ObservedProcesses {
 
     /// Returns the current facts of the processes, in the order of their PIDs. Omits processes that
     /// have exited.
-    std::vector<core::ComputeProcess> look(const Uses& uses);
+    std::vector<core::ObservedProcess> look(const Uses& uses);
 
   private:
     struct Known {
-        std::optional<Pidfd> held;            ///< unset if no descriptor was free
-        core::ComputeProcess process;         ///< without its uses
+        std::optional<Pidfd> held;            ///< and watched; unset if there was no room
+        core::ObservedProcess process;        ///< without its uses
         bool isRead = false;                  ///< false: only the kernel's facts are known
         std::optional<ProcClaims> lastClaims; ///< the claims from the last successful read
     };
     using KnownByPid = std::map<core::Pid, Known>;
 
     void forgetAllBut(const Uses& uses);
+    void forgetExited();
     /// Opens pidfds of the new processes before they are read.
     void hold(const Uses& uses);
     /// Returns the processes to read this time: the new ones, and as many others as the limit
@@ -65,6 +67,7 @@ class ObservedProcesses {
 
     std::size_t maxToRead_;
     ProcReader reader_;
+    ExitWatch exits_; ///< of the known processes
     KnownByPid known_;
     core::Pid turn_ = 0; ///< the PID at which the next turn starts
     std::uint64_t lastUnread_ = core::ProcessIdentity::unreadStart;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/processes/proc_files.hpp"
 
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 #include "service/processes/proc_text.hpp"
 
 #include <fcntl.h>
@@ -34,14 +34,42 @@ std::string procPath(core::Pid pid, std::string_view file) {
     return fmt::format("/proc/{}/{}", pid, file);
 }
 
-std::optional<ProcStat> readStat(core::Pid pid) {
-    const auto text = readCapped(procPath(pid, "stat"), maxStatSize);
+std::optional<std::string> readFromStart(int file, std::size_t maxSize) {
+    std::string text;
+    std::array<char, 4096> buffer{};
+    while (text.size() < maxSize) {
+        const ssize_t count =
+            ::pread(file, buffer.data(), std::min(buffer.size(), maxSize - text.size()),
+                    static_cast<off_t>(text.size()));
+        if (count < 0)
+            return std::nullopt;
+        text.append(buffer.data(), static_cast<std::size_t>(count));
+        // /proc fills the buffer until the text ends.
+        if (static_cast<std::size_t>(count) < buffer.size())
+            break;
+    }
+    return text;
+}
+
+std::optional<std::string> readCappedAt(int folder, const char* path, std::size_t maxSize) {
+    const core::Descriptor file(::openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    return file.isOpen() ? readFromStart(file.get(), maxSize) : std::nullopt;
+}
+
+std::optional<ProcStat> statOf(const std::optional<std::string>& text) {
     return text ? parseStat(*text) : std::nullopt;
 }
 
-std::optional<core::ProcessUids> readUids(core::Pid pid) {
-    const auto text = readCapped(procPath(pid, "status"), maxStatusSize);
+std::optional<ProcStat> readStat(core::Pid pid) {
+    return statOf(readCapped(procPath(pid, "stat"), maxStatSize));
+}
+
+std::optional<core::ProcessUids> uidsOf(const std::optional<std::string>& text) {
     return text ? parseUids(*text) : std::nullopt;
+}
+
+std::optional<core::ProcessUids> readUids(core::Pid pid) {
+    return uidsOf(readCapped(procPath(pid, "status"), maxStatusSize));
 }
 
 // Returns a file's metadata without a request to the process behind a file system, which may belong
@@ -96,22 +124,7 @@ bool runsInstalled(core::Pid pid, std::string_view program) {
 } // namespace
 
 std::optional<std::string> readCapped(const std::string& path, std::size_t maxSize) {
-    const core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-    if (file.get() < 0)
-        return std::nullopt;
-    std::string text;
-    std::array<char, 4096> buffer{};
-    while (text.size() < maxSize) {
-        const ssize_t count =
-            ::read(file.get(), buffer.data(), std::min(buffer.size(), maxSize - text.size()));
-        if (count < 0)
-            return std::nullopt;
-        text.append(buffer.data(), static_cast<std::size_t>(count));
-        // /proc fills the buffer until the text ends.
-        if (static_cast<std::size_t>(count) < buffer.size())
-            break;
-    }
-    return text;
+    return readCappedAt(AT_FDCWD, path.c_str(), maxSize);
 }
 
 std::optional<core::ProcessIdentity> readIdentity(core::Pid pid) {
@@ -120,14 +133,19 @@ std::optional<core::ProcessIdentity> readIdentity(core::Pid pid) {
 }
 
 std::optional<core::ProcessFacts> readProcess(core::Pid pid) {
-    const auto before = readStat(pid);
-    const auto uids = readUids(pid);
-    const auto after = readStat(pid);
-    // Ensure that all reads concern one process rather than two that had the same PID.
-    if (!before || !uids || !after || before->startTime != after->startTime)
+    // The folder stays that of this process: after the process has ended, nothing can be opened in
+    // it, even if the PID is used again. So all reads concern one process.
+    const core::Descriptor folder(
+        ::open(procPath(pid, "").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (folder.get() < 0)
+        return std::nullopt;
+    const auto stat = statOf(readCappedAt(folder.get(), "stat", maxStatSize));
+    const auto uids =
+        stat ? uidsOf(readCappedAt(folder.get(), "status", maxStatusSize)) : std::nullopt;
+    if (!uids)
         return std::nullopt;
     return core::ProcessFacts{
-        {pid, after->startTime}, *uids, after->parent, after->command, after->isKernelThread};
+        {pid, stat->startTime}, *uids, stat->parent, stat->command, stat->isKernelThread};
 }
 
 ProcLogin readLogin(core::Pid pid) {
@@ -144,12 +162,29 @@ std::optional<ProcPidNamespace> readPidNamespace(core::Pid pid) {
     return text ? std::optional(ProcPidNamespace{countPidNamespaces(*text) == 1}) : std::nullopt;
 }
 
-std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process) {
+std::optional<ProcStat> AncestorFiles::read(core::Pid pid) {
+    if (const auto known = open_.find(pid); known != open_.end()) {
+        if (auto stat = statOf(readFromStart(known->second.get(), maxStatSize)))
+            return stat;
+        open_.erase(known); // it has ended
+    }
+    core::Descriptor file(::open(procPath(pid, "stat").c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file.isOpen())
+        return std::nullopt;
+    auto stat = statOf(readFromStart(file.get(), maxStatSize));
+    if (open_.size() >= maxOpen)
+        open_.clear();
+    open_.insert_or_assign(pid, std::move(file));
+    return stat;
+}
+
+std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process,
+                                                 AncestorFiles& files) {
     std::vector<core::ProcessIdentity> ancestors;
     core::Pid pid = process.parent;
     std::uint64_t childStart = process.identity.startTime;
     while (pid > 1 && ancestors.size() < maxAncestors) {
-        const auto stat = readStat(pid);
+        const auto stat = files.read(pid);
         // A parent is older than its child. A younger process has reused the PID of a parent that
         // has exited.
         if (!stat || stat->startTime > childStart)
@@ -161,11 +196,11 @@ std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& proce
     return ancestors;
 }
 
-std::optional<core::Lineage> readLineage(core::Pid pid) {
+std::optional<core::Lineage> readLineage(core::Pid pid, AncestorFiles& files) {
     const auto facts = readProcess(pid);
     if (!facts)
         return std::nullopt;
-    return core::Lineage{*facts, readAncestors(*facts)};
+    return core::Lineage{*facts, readAncestors(*facts, files)};
 }
 
 std::optional<ProcClaims> readClaims(core::Pid pid) {
@@ -197,10 +232,15 @@ ProcArguments readArguments(core::Pid pid) {
 
 std::optional<core::Uid> readUserNamespaceOwner(core::Pid pid) {
     struct stat own {};
-    if (::stat("/proc/self/ns/user", &own) < 0)
+    struct stat current {};
+    const std::string path = procPath(pid, "ns/user");
+    if (::stat("/proc/self/ns/user", &own) < 0 || ::stat(path.c_str(), &current) < 0)
+        return std::nullopt;
+    // Nearly every process is in the service's own.
+    if (current.st_ino == own.st_ino && current.st_dev == own.st_dev)
         return std::nullopt;
     std::optional<core::Uid> outermost;
-    core::Descriptor ns(::open(procPath(pid, "ns/user").c_str(), O_RDONLY | O_CLOEXEC));
+    core::Descriptor ns(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     // The kernel allows at most 32 nested namespaces, and shows only those below this service's
     // own.
     while (ns.get() >= 0) {

@@ -4,10 +4,13 @@
 // `stat` (Linux 6.18). The service therefore calls them in a separate process (proc_reader.hpp).
 #pragma once
 
+#include "core/base/descriptor.hpp"
+#include "core/base/process.hpp"
 #include "core/ports/observer.hpp"
-#include "core/process.hpp"
+#include "service/processes/proc_text.hpp"
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,15 +51,30 @@ std::optional<core::ProcessFacts> readProcess(core::Pid pid);
 /// Returns the identity of the process that currently has a PID, or nothing if there is none.
 std::optional<core::ProcessIdentity> readIdentity(core::Pid pid);
 
+/// Reads /proc/PID/stat of the ancestors of many processes, most of which have the same ones. It
+/// keeps the files open and reads them again: that takes half the time, and returns what is true
+/// now, because a file of a process that has ended cannot be read.
+class AncestorFiles {
+  public:
+    /// Returns what the process that currently has this PID says, or nothing if there is none.
+    std::optional<ProcStat> read(core::Pid pid);
+
+  private:
+    /// Fewer than the soft limit of descriptors on any system, 1024.
+    static constexpr std::size_t maxOpen = 256;
+    std::map<core::Pid, core::Descriptor> open_;
+};
+
 /// The maximum number of ancestors to read, so that no lineage takes forever.
 inline constexpr std::size_t maxAncestors = 512;
 
 /// Returns the ancestors of a process, parent first and without PID 1, at most `maxAncestors` of
 /// them.
-std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process);
+std::vector<core::ProcessIdentity> readAncestors(const core::ProcessFacts& process,
+                                                 AncestorFiles& files);
 
 /// Returns the facts and the ancestors of a process.
-std::optional<core::Lineage> readLineage(core::Pid pid);
+std::optional<core::Lineage> readLineage(core::Pid pid, AncestorFiles& files);
 
 /// Returns a process's claims. The identity is read last, so a caller that already knew the
 /// identity can be sure that all claims belong to that process.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/processes/proc_helper.hpp"
 
-#include "service/posix/wait.hpp"
+#include "service/posix/descriptor_wait.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -32,7 +32,7 @@ ChildProcess start(const ProcProgram& program, core::Descriptor& own) {
         return {program.path,
                 {fmt::format("--read-processes={}", ::getpid())},
                 other.get(),
-                ChildProcess::Environment::Empty};
+                ChildProcess::Variables::Empty};
     } catch (const std::system_error& error) {
         throw ProcHelperError(fmt::format("cannot be started: {}", error.code().message()));
     }

@@ -3,7 +3,7 @@
 // timeout. The reader is a child process, which is killed if it hangs.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 #include "service/posix/child_process.hpp"
 #include "service/processes/proc_protocol.hpp"
 

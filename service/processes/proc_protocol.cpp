@@ -156,6 +156,9 @@ class PacketReader {
 
 void put(PacketWriter& /*writer*/, const ProcGone& /*answer*/) {}
 void put(PacketWriter& /*writer*/, const ProcShortage& /*answer*/) {}
+void put(PacketWriter& writer, const core::ProcessIdentity& identity) {
+    writer.put(identity);
+}
 void put(PacketWriter& writer, const core::ProcessFacts& facts) {
     writer.put(facts);
 }
@@ -184,6 +187,9 @@ void put(PacketWriter& writer, const ProcPidNamespace& space) {
 
 void get(PacketReader& /*reader*/, ProcGone& /*answer*/) {}
 void get(PacketReader& /*reader*/, ProcShortage& /*answer*/) {}
+void get(PacketReader& reader, core::ProcessIdentity& identity) {
+    reader.get(identity);
+}
 void get(PacketReader& reader, core::ProcessFacts& facts) {
     reader.get(facts);
 }

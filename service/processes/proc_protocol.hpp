@@ -5,7 +5,7 @@
 // nevertheless.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/base/process.hpp"
 #include "service/processes/proc_files.hpp"
 
 #include <cstddef>
@@ -20,6 +20,7 @@ namespace genv::service {
 
 /// The parts of a process that can be read.
 enum class ProcPart : std::uint32_t {
+    Identity,     ///< which process has the PID
     Facts,        ///< its identity, uids and parent
     Lineage,      ///< its facts and its ancestors
     Claims,       ///< its claims about itself
@@ -38,8 +39,9 @@ struct ProcGone {};
 /// Descriptors or memory ran out, which says nothing about the process.
 struct ProcShortage {};
 
-using ProcAnswer = std::variant<ProcGone, ProcShortage, core::ProcessFacts, core::Lineage,
-                                ProcClaims, ProcArguments, ProcLogin, ProcPidNamespace>;
+using ProcAnswer =
+    std::variant<ProcGone, ProcShortage, core::ProcessIdentity, core::ProcessFacts, core::Lineage,
+                 ProcClaims, ProcArguments, ProcLogin, ProcPidNamespace>;
 
 /// The maximum number of requests in a packet, and the maximum size of a packet in bytes.
 inline constexpr std::size_t maxProcRequests = 1024;

@@ -32,8 +32,8 @@ struct ProcPostponed {};
 
 /// The result of a request. ProcShortage can also mean that no helper could be started.
 using ProcReading =
-    std::variant<ProcGone, ProcShortage, core::ProcessFacts, core::Lineage, ProcClaims,
-                 ProcArguments, ProcLogin, ProcPidNamespace, ProcHung, ProcPostponed>;
+    std::variant<ProcGone, ProcShortage, core::ProcessIdentity, core::ProcessFacts, core::Lineage,
+                 ProcClaims, ProcArguments, ProcLogin, ProcPidNamespace, ProcHung, ProcPostponed>;
 
 /// How long hung processes may delay one look at processes, however many calls it takes.
 struct ProcBudget {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/processes/proc_server.hpp"
 
-#include "core/descriptor.hpp"
-#include "core/parent_end.hpp"
+#include "core/base/descriptor.hpp"
+#include "core/base/parent_end.hpp"
 #include "service/posix/shortage.hpp"
 #include "service/processes/proc_protocol.hpp"
 
@@ -47,13 +47,15 @@ ProcAnswer answerWith(std::optional<Value> value) {
     return ProcGone{};
 }
 
-ProcAnswer read(const ProcRequest& request) {
+ProcAnswer read(const ProcRequest& request, AncestorFiles& ancestors) {
     errno = 0;
     switch (request.part) {
+    case ProcPart::Identity:
+        return answerWith(readIdentity(request.pid));
     case ProcPart::Facts:
         return answerWith(readProcess(request.pid));
     case ProcPart::Lineage:
-        return answerWith(readLineage(request.pid));
+        return answerWith(readLineage(request.pid, ancestors));
     case ProcPart::Claims:
         return answerWith(readClaims(request.pid));
     case ProcPart::Login:
@@ -101,8 +103,9 @@ int serveProcReads(pid_t parent) {
         send(socket.get(), procGreeting);
         std::string buffer(maxProcPacketSize, '\0');
         for (std::string_view packet; !(packet = receive(socket.get(), buffer)).empty();) {
+            AncestorFiles ancestors;
             for (const ProcRequest& request : decodeProcRequests(packet))
-                send(socket.get(), encodeProcAnswer(read(request)));
+                send(socket.get(), encodeProcAnswer(read(request, ancestors)));
         }
         return EXIT_SUCCESS;
     } catch (const std::exception& error) {

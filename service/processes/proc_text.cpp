@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/processes/proc_text.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace genv::service {
@@ -29,6 +30,22 @@ std::string_view takeUntilNul(std::string_view& text) {
     const std::string_view taken = text.substr(0, text.find('\0'));
     text.remove_prefix(std::min(taken.size() + 1, text.size()));
     return taken;
+}
+
+// Parses the line of a status file that has four ids after this start.
+std::optional<std::array<std::uint32_t, 4>> parseIds(std::string_view text,
+                                                     std::string_view start) {
+    // The name comes first. The kernel escapes it, so it cannot forge a line.
+    const std::size_t line = text.find(start);
+    if (line == std::string_view::npos)
+        return std::nullopt;
+    std::string_view rest = text.substr(line + start.size());
+    std::array<std::uint32_t, 4> ids{};
+    for (std::uint32_t& id : ids) {
+        if (!readNumber(takeWord(rest), id))
+            return std::nullopt;
+    }
+    return ids;
 }
 
 } // namespace
@@ -57,17 +74,15 @@ std::optional<ProcStat> parseStat(std::string_view text) {
 }
 
 std::optional<core::ProcessUids> parseUids(std::string_view text) {
-    // The name comes first. The kernel escapes it, so it cannot forge a line.
-    const std::size_t line = text.find("\nUid:");
-    if (line == std::string_view::npos)
-        return std::nullopt;
-    std::string_view rest = text.substr(line + 5);
-    core::ProcessUids uids;
-    for (core::Uid* uid : {&uids.real, &uids.effective, &uids.saved, &uids.filesystem}) {
-        if (!readNumber(takeWord(rest), *uid))
-            return std::nullopt;
-    }
-    return uids;
+    const auto ids = parseIds(text, "\nUid:");
+    return ids ? std::optional(core::ProcessUids{(*ids)[0], (*ids)[1], (*ids)[2], (*ids)[3]})
+               : std::nullopt;
+}
+
+std::optional<ProcessGids> parseGids(std::string_view text) {
+    const auto ids = parseIds(text, "\nGid:");
+    return ids ? std::optional(ProcessGids{(*ids)[0], (*ids)[1], (*ids)[2], (*ids)[3]})
+               : std::nullopt;
 }
 
 std::optional<core::EnvironmentHint> parseEnvironmentHint(std::string_view text) {

@@ -3,8 +3,9 @@
 // process chooses parts of each: its name, its arguments and its environment.
 #pragma once
 
+#include "core/base/process.hpp"
 #include "core/ports/observer.hpp"
-#include "core/process.hpp"
+#include "service/posix/pidfd.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,9 @@ std::optional<ProcStat> parseStat(std::string_view text);
 
 /// Parses "Uid:" of proc_pid_status(5).
 std::optional<core::ProcessUids> parseUids(std::string_view text);
+
+/// Parses "Gid:" of proc_pid_status(5).
+std::optional<ProcessGids> parseGids(std::string_view text);
 
 /// Parses GENV_ENVIRONMENT_ID and GENV_ENVIRONMENT_CREATED from proc_pid_environ(5). If a variable
 /// occurs more than once, the first counts. Returns nothing if there is no id, if it is too long

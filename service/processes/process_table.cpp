@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/processes/process_table.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "service/posix/shortage.hpp"
 #include "service/processes/proc_files.hpp"
 #include "service/processes/proc_text.hpp"
@@ -187,7 +187,7 @@ ProcessTable::findAgain(const std::vector<core::ProcessIdentity>& processes) {
     std::vector<std::optional<Pidfd>> held;
     std::vector<ProcRequest> requests;
     for (const core::ProcessIdentity& process : processes) {
-        requests.push_back({process.pid, ProcPart::Facts});
+        requests.push_back({process.pid, ProcPart::Identity});
         held.emplace_back();
         try {
             held.back().emplace(Pidfd::open(process.pid));
@@ -204,11 +204,11 @@ ProcessTable::findAgain(const std::vector<core::ProcessIdentity>& processes) {
             continue;
         if (std::holds_alternative<ProcShortage>(readings[i]))
             failForShortage(processes[i].pid, ENOMEM);
-        const auto* facts = std::get_if<core::ProcessFacts>(&readings[i]);
-        if (facts != nullptr && facts->identity != processes[i])
+        const auto* identity = std::get_if<core::ProcessIdentity>(&readings[i]);
+        if (identity != nullptr && *identity != processes[i])
             continue;
         pins[i] = pins_.add(*std::move(held[i]), processes[i]);
-        if (facts == nullptr)
+        if (identity == nullptr)
             unverified_.push_back(pins[i]);
     }
     return pins;
@@ -304,7 +304,7 @@ void ProcessTable::verify() {
     std::vector<std::weak_ptr<const core::ProcessPin>> pins;
     for (const auto& each : unverified_) {
         if (const auto pin = each.lock()) {
-            requests.push_back({pin->identity().pid, ProcPart::Facts});
+            requests.push_back({pin->identity().pid, ProcPart::Identity});
             pins.push_back(each);
         }
     }
@@ -328,10 +328,10 @@ void ProcessTable::verified(const std::vector<std::weak_ptr<const core::ProcessP
         const auto pin = pins[i].lock();
         if (!pin || pin->hasExited())
             continue;
-        const auto* facts = std::get_if<core::ProcessFacts>(&readings[i]);
-        if (facts == nullptr)
+        const auto* identity = std::get_if<core::ProcessIdentity>(&readings[i]);
+        if (identity == nullptr)
             unverified_.push_back(pin);
-        else if (facts->identity != pin->identity())
+        else if (*identity != pin->identity())
             others.push_back(pin->identity());
     }
     for (const core::ProcessIdentity& other : others) {

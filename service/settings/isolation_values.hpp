@@ -3,7 +3,7 @@
 // an exemption by mistake would open every GPU to a user.
 #pragma once
 
-#include "core/settings.hpp"
+#include "core/settings/settings.hpp"
 
 #include <string>
 

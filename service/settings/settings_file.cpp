@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/settings/settings_file.hpp"
 
-#include "core/error.hpp"
-#include "core/text.hpp"
-#include "core/user_database.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/base/user_database.hpp"
 #include "service/settings/settings_keys.hpp"
 
 #include <fmt/ranges.h>
@@ -138,7 +138,7 @@ void readGroup(const std::string& name, const Group& group, core::Settings& sett
         complaints.push_back(
             {group.line,
              fmt::format("unknown section [{}]: expected [GPU], [Enforcement], [Queue], "
-                         "[Isolation], [Slurm], [Limits], [User NAME] or [Group NAME]",
+                         "[Isolation], [Slurm], [Parking], [Limits], [User NAME] or [Group NAME]",
                          core::escaped(name)),
              name});
         return;

@@ -3,7 +3,7 @@
 // names the file, the line and the valid values. Nothing is guessed.
 #pragma once
 
-#include "core/settings.hpp"
+#include "core/settings/settings.hpp"
 
 #include <filesystem>
 #include <string>

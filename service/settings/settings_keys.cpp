@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/settings/settings_keys.hpp"
 
-#include "core/duration.hpp"
-#include "core/error.hpp"
-#include "core/limit_definitions.hpp"
-#include "core/text.hpp"
+#include "core/base/duration.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/settings/limit_definitions.hpp"
 #include "service/settings/isolation_values.hpp"
 #include "service/settings/slurm_values.hpp"
 
@@ -86,6 +86,15 @@ core::QueueOrder readOrder(const std::string& value) {
     if (value == "fair")
         return core::QueueOrder::Fair;
     core::fail(core::ErrorCode::InvalidArgs, "invalid value \"{}\": expected fifo or fair",
+               core::escaped(value));
+}
+
+core::IdleAction readIdleAction(const std::string& value) {
+    if (value == "detach")
+        return core::IdleAction::Detach;
+    if (value == "park")
+        return core::IdleAction::Park;
+    core::fail(core::ErrorCode::InvalidArgs, "invalid action \"{}\": expected detach or park",
                core::escaped(value));
 }
 
@@ -198,6 +207,11 @@ Keys<Settings> makeEnforcementKeys() {
         keys.push_back(ruleKey(switched.toggle));
     keys.push_back(timeKey("Grace", &Settings::grace, milliseconds{0}));
     keys.push_back(timeKey("KillAfter", &Settings::killAfter, milliseconds{0}));
+    keys.push_back({"IdleAction",
+                    [](const std::string& value, Settings& settings) {
+                        settings.idleAction = readIdleAction(value);
+                    },
+                    [](const Settings& settings) { return core::toString(settings.idleAction); }});
     keys.push_back(flagKey("Linger", &Settings::linger));
     keys.push_back(flagKey("KeepGrants", &Settings::keepGrants));
     keys.push_back(flagKey("DryRun", &Settings::dryRun));
@@ -299,6 +313,72 @@ const Keys<Settings>& slurmKeys() {
     return keys;
 }
 
+core::MemoryPart readMemoryPart(const std::string& value) {
+    if (!value.ends_with('%'))
+        return {std::nullopt, core::parseBytes(value)};
+    return {readNumber(value.substr(0, value.size() - 1), 0, 100), core::Bytes{0}};
+}
+
+std::string writeMemoryPart(const core::MemoryPart& part) {
+    return part.percent ? fmt::format("{}%", *part.percent) : core::formatBytes(part.bytes);
+}
+
+Key<Settings> parkingFlag(std::string_view name, bool core::ParkingSettings::*flag) {
+    return {name,
+            [=](const std::string& value, Settings& settings) {
+                settings.parking.*flag = readFlag(value);
+            },
+            [=](const Settings& settings) { return writeFlag(settings.parking.*flag); }};
+}
+
+Key<Settings> parkingTime(std::string_view name, milliseconds core::ParkingSettings::*time) {
+    return {name,
+            [=](const std::string& value, Settings& settings) {
+                settings.parking.*time = readTime(value, leastInterval);
+            },
+            [=](const Settings& settings) { return writeTime(settings.parking.*time); }};
+}
+
+// An empty value means no limit.
+Key<Settings> parkingLimit(std::string_view name,
+                           std::optional<core::Bytes> core::ParkingSettings::*limit) {
+    return {name,
+            [=](const std::string& value, Settings& settings) {
+                settings.parking.*limit =
+                    value.empty() ? std::nullopt : std::optional(core::parseBytes(value));
+            },
+            [=](const Settings& settings) {
+                const auto& set = settings.parking.*limit;
+                return set ? core::formatBytes(*set) : std::string();
+            }};
+}
+
+const Keys<Settings>& parkingKeys() {
+    using Parking = core::ParkingSettings;
+    static const Keys<Settings> keys{
+        parkingFlag("Enable", &Parking::enable),
+        {"KeepMemory",
+         [](const std::string& value, Settings& settings) {
+             settings.parking.keepMemory = readMemoryPart(value);
+         },
+         [](const Settings& settings) { return writeMemoryPart(settings.parking.keepMemory); }},
+        parkingLimit("MaxMemory", &Parking::maxMemory),
+        parkingLimit("MaxMemoryPerUser", &Parking::maxMemoryPerUser),
+        parkingTime("LockTimeout", &Parking::lockTimeout),
+        parkingTime("MaxParkedTime", &Parking::maxParkedTime),
+        parkingFlag("MultiGpu", &Parking::multiGpu),
+        parkingFlag("WithoutIsolation", &Parking::withoutIsolation),
+        parkingFlag("AtLeaseEnd", &Parking::atLeaseEnd),
+        {"Turn",
+         [](const std::string& value, Settings& settings) {
+             settings.parking.turn =
+                 value.empty() ? std::nullopt : std::optional(readTime(value, leastInterval));
+         },
+         [](const Settings& settings) { return writeLimit(settings.parking.turn); }},
+        parkingTime("Timeout", &Parking::timeout)};
+    return keys;
+}
+
 const Keys<Limits>& limitKeys() {
     static const Keys<Limits> keys = makeLimitKeys();
     return keys;
@@ -369,6 +449,8 @@ const Keys<Settings>* settingsKeys(Section::Kind kind) {
         return &isolationKeys();
     case Section::Kind::Slurm:
         return &slurmKeys();
+    case Section::Kind::Parking:
+        return &parkingKeys();
     case Section::Kind::Limits:
     case Section::Kind::User:
     case Section::Kind::Group:
@@ -384,6 +466,7 @@ constexpr std::array plainSections{
     std::pair<std::string_view, Section::Kind>{"Queue", Section::Kind::Queue},
     std::pair<std::string_view, Section::Kind>{"Isolation", Section::Kind::Isolation},
     std::pair<std::string_view, Section::Kind>{"Slurm", Section::Kind::Slurm},
+    std::pair<std::string_view, Section::Kind>{"Parking", Section::Kind::Parking},
     std::pair<std::string_view, Section::Kind>{"Limits", Section::Kind::Limits},
 };
 

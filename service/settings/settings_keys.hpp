@@ -3,7 +3,7 @@
 // documents all of them; a test compares the two.
 #pragma once
 
-#include "core/settings.hpp"
+#include "core/settings/settings.hpp"
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ namespace genv::service {
 /// A section of genvd.conf.
 class Section {
   public:
-    enum class Kind { Gpu, Enforcement, Queue, Isolation, Slurm, Limits, User, Group };
+    enum class Kind { Gpu, Enforcement, Queue, Isolation, Slurm, Parking, Limits, User, Group };
 
     Section(Kind kind, std::string name) : kind_(kind), name_(std::move(name)) {}
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/settings/slurm_values.hpp"
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 
 #include <fmt/ranges.h>

@@ -3,7 +3,7 @@
 // Slurm by mistake, and root runs programs from the configured folder.
 #pragma once
 
-#include "core/settings.hpp"
+#include "core/settings/settings.hpp"
 
 #include <string>
 

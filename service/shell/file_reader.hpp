@@ -4,7 +4,7 @@
 // system with it, and the service needs no capability.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/base/process.hpp"
 
 #include <optional>
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/shell/shell_files.hpp"
 
-#include "core/granted_sentence.hpp"
-#include "core/sentences.hpp"
-#include "core/text.hpp"
-#include "core/visible_devices.hpp"
+#include "core/base/text.hpp"
+#include "core/model/visible_devices.hpp"
+#include "core/parking/parking_sentences.hpp"
+#include "core/sentences/granted_sentence.hpp"
+#include "core/sentences/sentences.hpp"
 #include "service/state/label.hpp"
 
 #include <fmt/format.h>
@@ -32,17 +33,17 @@ bool readNumber(std::string_view& line, std::uint64_t& number) {
 }
 
 // Returns the lease of a device or, if `device` is null, of the environment.
-std::optional<core::Lease> leaseOf(const core::Environment& environment,
+std::optional<core::Lease> leaseOf(const core::EnvironmentRecord& environment,
                                    const core::DeviceUuid* device) {
     if (device == nullptr)
         return environment.lease;
-    const core::Attachment* attachment = environment.attachmentTo(*device);
+    const core::DeviceAttachment* attachment = environment.attachmentTo(*device);
     return attachment == nullptr ? std::nullopt : attachment->lease;
 }
 
 } // namespace
 
-ShellFiles::ShellFiles(const std::filesystem::path& runtime, const core::Ledger& ledger,
+ShellFiles::ShellFiles(const std::filesystem::path& runtime, const core::LedgerView& ledger,
                        const core::Clock& clock, core::Users& users, core::Log& log)
     : ledger_(ledger), clock_(clock), users_(users), folder_(runtime / "shell", log) {}
 
@@ -138,16 +139,25 @@ void ShellFiles::on(const core::EnvironmentChanged& event) {
 
 // Tells the user of a command which processes it has left behind (client/watch).
 void ShellFiles::reportLingering(const core::EnvironmentId& id) {
-    const core::Environment* environment = ledger_.find(id);
+    const core::EnvironmentRecord* environment = ledger_.find(id);
     if (environment == nullptr || !environment->isLingering())
         return;
+    notify(id, core::Cause::fact(core::Reason::user()),
+           [sentence = describeKept(*environment)](const std::string&) { return sentence; });
+}
+
+std::string ShellFiles::describeKept(const core::EnvironmentRecord& environment) {
+    if (environment.hasParked()) {
+        core::NamedProcesses processes;
+        for (const core::ParkedProcess& process : environment.parking->processes)
+            processes.emplace(process.identity.pid, process.command);
+        return core::describeKeptParked(environment.id, environment.parking->bytes(), processes);
+    }
     std::vector<core::Pid> pids;
-    for (const core::RootProcess& process : environment->processes)
+    for (const core::RootProcess& process : environment.processes)
         pids.push_back(process.identity.pid);
     std::sort(pids.begin(), pids.end());
-    notify(id, core::Cause::fact(core::Reason::user()),
-           [sentence = core::describeKept(id, environment->deviceIndices(), pids)](
-               const std::string&) { return sentence; });
+    return core::describeKept(environment.id, environment.deviceIndices(), pids);
 }
 
 void ShellFiles::on(const core::EnvironmentRemoved& event) {
@@ -227,7 +237,7 @@ void ShellFiles::on(const core::WaitGranted& event) {
 // it.
 void ShellFiles::on(const core::LeaseEnding& event) {
     const std::string label = labelOf(event.environment);
-    const core::Environment* environment = ledger_.find(event.environment);
+    const core::EnvironmentRecord* environment = ledger_.find(event.environment);
     const auto found = files_.find(label);
     if (environment == nullptr || found == files_.end())
         return;
@@ -255,7 +265,7 @@ void ShellFiles::on(const core::LeaseEnding& event) {
 
 void ShellFiles::dropOutdatedWarnings(const core::EnvironmentId& id) {
     const std::string label = labelOf(id);
-    const core::Environment* environment = ledger_.find(id);
+    const core::EnvironmentRecord* environment = ledger_.find(id);
     const auto found = files_.find(label);
     if (environment == nullptr || found == files_.end())
         return;
@@ -285,10 +295,10 @@ void ShellFiles::dropOutdatedWarnings(const core::EnvironmentId& id) {
         write(label, found->second);
 }
 
-std::string ShellFiles::describeWarning(const core::Environment& environment,
+std::string ShellFiles::describeWarning(const core::EnvironmentRecord& environment,
                                         const Warning& warning) const {
     std::vector<core::DeviceIndex> devices;
-    for (const core::Attachment& attachment : environment.attachments) {
+    for (const core::DeviceAttachment& attachment : environment.attachments) {
         if (warning.devices.contains(attachment.device.uuid))
             devices.push_back(attachment.device.index);
     }
@@ -316,7 +326,7 @@ void ShellFiles::on(const core::IsolationChanged& event) {
 
 void ShellFiles::note(const core::EnvironmentId& id, bool attached, const core::Cause& cause,
                       core::DeviceIndex index) {
-    const core::Environment* environment = ledger_.find(id);
+    const core::EnvironmentRecord* environment = ledger_.find(id);
     const auto file = files_.find(labelOf(id));
     // The first file of a new environment already lists its devices, so they need no sentence.
     if (!cause.isNews() || environment == nullptr || file == files_.end() ||
@@ -334,7 +344,7 @@ void ShellFiles::note(const core::EnvironmentId& id, bool attached, const core::
 }
 
 void ShellFiles::update(const core::EnvironmentId& id) {
-    const core::Environment* environment = ledger_.find(id);
+    const core::EnvironmentRecord* environment = ledger_.find(id);
     if (environment == nullptr)
         return;
     const std::string label = labelOf(id);
@@ -414,9 +424,9 @@ void ShellFiles::appendWithActor(
     });
 }
 
-std::string ShellFiles::devicesOf(const core::Environment& environment) const {
-    std::vector<core::VisibleDevice> visible;
-    for (const core::Attachment& attachment : environment.attachments)
+std::string ShellFiles::devicesOf(const core::EnvironmentRecord& environment) const {
+    std::vector<core::CudaVisibleDevice> visible;
+    for (const core::DeviceAttachment& attachment : environment.attachments)
         visible.push_back({attachment.device.index, attachment.device.uuid});
     return core::visibleDevices(std::move(visible),
                                 hasInstances_ || isIsolated_ || environment.parent);

@@ -15,12 +15,12 @@
 // later (shell_folder.hpp).
 #pragma once
 
-#include "core/events.hpp"
-#include "core/ledger.hpp"
+#include "core/ledger/events.hpp"
+#include "core/ledger/ledger_view.hpp"
+#include "core/ledger/recovery.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/users.hpp"
-#include "core/recovery.hpp"
 #include "service/shell/shell_folder.hpp"
 
 #include <cstddef>
@@ -44,7 +44,7 @@ class ShellFiles {
     /// The maximum number of files of environments that somebody ended.
     static constexpr std::size_t maxEnded = 256;
 
-    ShellFiles(const std::filesystem::path& runtime, const core::Ledger& ledger,
+    ShellFiles(const std::filesystem::path& runtime, const core::LedgerView& ledger,
                const core::Clock& clock, core::Users& users, core::Log& log);
 
     /// Synchronizes the folder with the ledger, once its environments are known. Files that are
@@ -114,6 +114,7 @@ class ShellFiles {
     void note(const core::EnvironmentId& id, bool attached, const core::Cause& cause,
               core::DeviceIndex index);
     void reportLingering(const core::EnvironmentId& id);
+    static std::string describeKept(const core::EnvironmentRecord& environment);
     void update(const core::EnvironmentId& id);
     void updateAll();
     void conclude(const std::string& label, const core::Cause& cause);
@@ -123,9 +124,9 @@ class ShellFiles {
     void appendWithActor(const std::string& label, File& file, const core::Cause& cause,
                          const std::function<std::string(const std::string& actor)>& sentence);
     void dropOutdatedWarnings(const core::EnvironmentId& id);
-    [[nodiscard]] std::string describeWarning(const core::Environment& environment,
+    [[nodiscard]] std::string describeWarning(const core::EnvironmentRecord& environment,
                                               const Warning& warning) const;
-    [[nodiscard]] std::string devicesOf(const core::Environment& environment) const;
+    [[nodiscard]] std::string devicesOf(const core::EnvironmentRecord& environment) const;
     [[nodiscard]] bool machineHasInstances() const;
     [[nodiscard]] std::uint64_t nextSequence();
 
@@ -135,7 +136,7 @@ class ShellFiles {
     void remove(std::string label); // by value: it may be a key of files_
     void rememberEnded(const std::string& label);
 
-    const core::Ledger& ledger_;
+    const core::LedgerView& ledger_;
     const core::Clock& clock_;
     core::Users& users_;
     ShellFolder folder_;

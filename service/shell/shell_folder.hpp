@@ -4,7 +4,7 @@
 // removed, are remembered and retried in retry().
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 #include "core/ports/log.hpp"
 #include "service/shell/file_reader.hpp"
 

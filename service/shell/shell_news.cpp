@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/shell/shell_news.hpp"
 
-#include "core/sentences.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/parking/parking_sentences.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,13 +11,25 @@
 
 namespace genv::service {
 
+namespace {
+
+std::vector<core::DeviceIndex> indicesOf(const std::vector<core::DeviceFacts>& devices) {
+    std::vector<core::DeviceIndex> indices;
+    for (const core::DeviceFacts& device : devices)
+        indices.push_back(device.index);
+    std::sort(indices.begin(), indices.end());
+    return indices;
+}
+
+} // namespace
+
 void ShellNews::onEvent(const core::Event& event) {
     std::visit([this](const auto& specific) { on(specific); }, event);
 }
 
 void ShellNews::on(const core::Attached& event) {
-    const core::Device* device = ledger_.devices().findUuid(event.attachment.device.uuid);
-    const core::Environment* comer = ledger_.find(event.environment);
+    const core::TableDevice* device = ledger_.devices().findUuid(event.attachment.device.uuid);
+    const core::EnvironmentRecord* comer = ledger_.find(event.environment);
     if (device == nullptr || comer == nullptr || !event.attachment.overSubscribed)
         return;
     for (const core::Holder& holder : device->holders) {
@@ -30,7 +43,7 @@ void ShellNews::on(const core::Attached& event) {
 void ShellNews::on(const core::DeviceChanged& event) {
     if (event.field != core::DeviceField::Health)
         return;
-    const core::Device& device = ledger_.device(event.index);
+    const core::TableDevice& device = ledger_.device(event.index);
     if (!unwell_.isNews(device))
         return;
     for (const core::Holder& holder : device.holders)
@@ -79,6 +92,56 @@ void ShellNews::on(const core::AccessRefused& event) {
                        core::adviseOnRefusedOpen(index, isHeld)](const std::string&) {
                return sentence;
            });
+}
+
+// An environment that was parked for others waits in the queue. When the turn ends, the request has
+// its devices, so that it is known how long it may keep them.
+void ShellNews::on(const core::EnvironmentParked& event) {
+    if (core::ParkedWhy{event.reason}.resumesByItself())
+        scheduler_.soon([this, event] { notifyOfParking(event, comeback_(event.environment)); });
+    else
+        notifyOfParking(event, std::nullopt);
+}
+
+// The user's other shells did not see the request, so that this is news even to its maker.
+void ShellNews::notifyOfParking(const core::EnvironmentParked& event,
+                                const std::optional<core::WallTime>& expected) {
+    const core::ParkedWhy why{event.reason, "", event.taker ? core::escaped(event.taker->user) : "",
+                              expected};
+    notify(
+        event.environment, event.owner, core::Cause::request(event.actor, event.owner),
+        [devices = indicesOf(event.devices), memory = event.memory, why](const std::string& actor) {
+            core::ParkedWhy named = why;
+            named.actor = actor;
+            return core::describeParked(devices, memory, named);
+        });
+}
+
+void ShellNews::on(const core::EnvironmentResumed& event) {
+    notifyOfFact(event.environment, core::describeResumed(indicesOf(event.devices)));
+}
+
+void ShellNews::on(const core::ParkingFailed& event) {
+    notifyOfFact(event.environment, core::describeParkingFailed(event.problem, event.reason));
+}
+
+void ShellNews::on(const core::ResumeDelayed& event) {
+    notifyOfFact(event.environment, core::describeResumeDelayed(event.problem));
+}
+
+void ShellNews::on(const core::ProcessLost& event) {
+    notifyOfFact(event.environment,
+                 core::describeLost({{event.pid, event.command}}, event.problem));
+}
+
+void ShellNews::on(const core::ParkedTooLong& event) {
+    notifyOfFact(event.environment, core::describeParkedTooLong(
+                                        event.environment, clock_.wallNow() + event.remaining));
+}
+
+void ShellNews::on(const core::LoanEnding& event) {
+    notifyOfFact(event.environment, core::describeLoanEnding(core::escaped(event.taker.user),
+                                                             clock_.wallNow() + event.grace));
 }
 
 void ShellNews::notifyOfTerminations() {

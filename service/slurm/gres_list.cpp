@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/slurm/gres_list.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "service/slurm/slurm_protocol.hpp"
 
 #include <fmt/format.h>

@@ -2,11 +2,11 @@
 // genv-slurm: runs Slurm's programs for genvd, which runs none itself. Reads one request from
 // standard input, writes one line to standard output (slurm_protocol.hpp), and exits. Reads the
 // folder of Slurm's programs from genvd.conf here, so that genvd passes no path.
-#include "core/command_line/help_formatter.hpp"
-#include "core/command_line/parsing.hpp"
-#include "core/descriptor.hpp"
-#include "core/error.hpp"
-#include "service/posix/wait.hpp"
+#include "core/base/command_line/help_formatter.hpp"
+#include "core/base/command_line/parsing.hpp"
+#include "core/base/descriptor.hpp"
+#include "core/base/error.hpp"
+#include "service/posix/single_request.hpp"
 #include "service/settings/settings_file.hpp"
 #include "service/slurm/slurm_tools.hpp"
 
@@ -15,49 +15,15 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
 namespace {
 
 using namespace genv;
 using namespace genv::service;
-
-// genvd sends its request as soon as it connects.
-constexpr std::chrono::seconds requestTimeout{2};
-
-std::string readRequest() {
-    const auto deadline = std::chrono::steady_clock::now() + requestTimeout;
-    std::string line;
-    char next = 0;
-    while (becomesReadable(STDIN_FILENO, deadline)) {
-        const ssize_t got = ::read(STDIN_FILENO, &next, 1);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            throw SlurmProtocolError("the request is incomplete");
-        if (next == '\n')
-            return line;
-        line += next;
-        if (line.size() >= maxSlurmRequest)
-            throw SlurmProtocolError("the request is too long");
-    }
-    throw SlurmProtocolError("no request received");
-}
-
-void writeAnswer(std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-        if (written < 0 && errno != EINTR)
-            return; // nothing reads the answer any more
-        if (written > 0)
-            text.remove_prefix(static_cast<std::size_t>(written));
-    }
-}
 
 // Returns the environment variables for Slurm's programs. They include the location of an
 // administrator's slurm.conf, and the fact that this is a systemd unit. Without the latter,
@@ -112,7 +78,8 @@ int main(int argc, char** argv) {
     // This also ends a process that hangs for any other reason, such as a remote file system.
     ::alarm(seconds + static_cast<unsigned>(requestTimeout.count()) + 1);
     try {
-        writeAnswer(encodeSlurmAnswer(answerTo(decodeSlurmRequest(readRequest()), bounds)) + '\n');
+        const auto request = decodeSlurmRequest(readSingleRequest(maxSlurmRequest));
+        writeSingleAnswer(encodeSlurmAnswer(answerTo(request, bounds)));
         return EXIT_SUCCESS;
     } catch (const std::exception& error) {
         fmt::print(stderr, "genv-slurm: {}\n", error.what());

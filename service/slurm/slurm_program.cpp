@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/slurm/slurm_program.hpp"
 
-#include "core/descriptor.hpp"
-#include "service/posix/wait.hpp"
+#include "core/base/descriptor.hpp"
+#include "service/posix/descriptor_wait.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

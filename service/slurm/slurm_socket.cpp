@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/slurm/slurm_socket.hpp"
 
-#include "core/descriptor.hpp"
-#include "service/loop/glib_loop.hpp"
-#include "service/posix/unix_socket.hpp"
-
 #include <fmt/format.h>
-#include <sys/socket.h>
 
-#include <array>
-#include <cerrno>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -21,76 +14,29 @@ namespace {
 
 constexpr const char* unexpected = "genv-slurm answered another request";
 
-std::string sentRequest(const SlurmRequest& request) {
-    return encodeSlurmRequest(request) + '\n';
+SlurmAnswer slurmAnswerOf(LineExchange::End end, const std::string& line) {
+    switch (end) {
+    case LineExchange::End::Ended:
+        return core::SlurmFailure{"genv-slurm ended, or systemd refused the connection; "
+                                  "\"journalctl -u 'genv-slurm*'\" may show the reason"};
+    case LineExchange::End::Late:
+        return core::SlurmFailure{"genv-slurm did not answer in time"};
+    case LineExchange::End::TooLong:
+        return core::SlurmFailure{"genv-slurm sent too long an answer"};
+    case LineExchange::End::NoLine:
+        return core::SlurmFailure{"genv-slurm sent an invalid answer: expected one line"};
+    case LineExchange::End::Answered:
+        break;
+    }
+    try {
+        return decodeSlurmAnswer(line);
+    } catch (const SlurmProtocolError& error) {
+        return core::SlurmFailure{
+            fmt::format("genv-slurm sent an invalid answer: {}", error.what())};
+    }
 }
 
 } // namespace
-
-/// One connection. The constructor sends the request. When the connection closes, the answer is
-/// delivered.
-class SlurmSocket::Exchange {
-  public:
-    using Finished = std::function<void(const SlurmAnswer&)>;
-
-    /// Throws std::system_error. `finished` may destroy this object.
-    Exchange(const SlurmSocketSettings& settings, core::Scheduler& scheduler,
-             const SlurmRequest& request, Finished finished)
-        : connection_(connectToUnixSocket(settings.socket)), finished_(std::move(finished)) {
-        const std::string line = sentRequest(request);
-        // The line is far smaller than the buffer of a new socket, so it is sent at once or never.
-        // A closed connection is detected by reading.
-        const ssize_t sent = ::send(connection_.get(), line.data(), line.size(), MSG_NOSIGNAL);
-        if (sent >= 0 ? static_cast<std::size_t>(sent) != line.size() : errno != EPIPE)
-            throw std::system_error(sent < 0 ? errno : EMSGSIZE, std::generic_category());
-        readable_ = GlibLoop::onReadable(connection_.get(), [this] { receive(); });
-        deadline_ = scheduler.after(settings.answerTimeout, [this] {
-            finish(core::SlurmFailure{"genv-slurm did not answer in time"});
-        });
-    }
-
-  private:
-    void receive() {
-        std::array<char, 16'384> chunk{};
-        const ssize_t got = ::recv(connection_.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
-        if (got < 0 && (errno == EINTR || errno == EAGAIN))
-            return;
-        if (got <= 0) {
-            finish(answerAtEnd());
-            return;
-        }
-        received_.append(chunk.data(), static_cast<std::size_t>(got));
-        if (received_.size() > maxSlurmAnswer)
-            finish(core::SlurmFailure{"genv-slurm sent too long an answer"});
-    }
-
-    [[nodiscard]] SlurmAnswer answerAtEnd() const {
-        if (received_.empty())
-            return core::SlurmFailure{"genv-slurm ended, or systemd refused the connection; "
-                                      "\"journalctl -u 'genv-slurm*'\" may show the reason"};
-        try {
-            if (received_.find('\n') != received_.size() - 1)
-                throw SlurmProtocolError("expected one line");
-            return decodeSlurmAnswer(std::string_view(received_).substr(0, received_.size() - 1));
-        } catch (const SlurmProtocolError& error) {
-            return core::SlurmFailure{
-                fmt::format("genv-slurm sent an invalid answer: {}", error.what())};
-        }
-    }
-
-    void finish(const SlurmAnswer& answer) {
-        readable_.reset();
-        deadline_.reset();
-        const Finished finished = std::move(finished_);
-        finished(answer); // this object may be destroyed now
-    }
-
-    core::Descriptor connection_;
-    std::string received_;
-    Finished finished_;
-    std::unique_ptr<core::Scheduled> readable_;
-    std::unique_ptr<core::Scheduled> deadline_;
-};
 
 SlurmSocket::SlurmSocket(SlurmSocketSettings settings, core::Scheduler& scheduler)
     : settings_(std::move(settings)), scheduler_(scheduler) {}
@@ -158,16 +104,18 @@ void SlurmSocket::beginNext() {
         Waiting next = std::move(waiting_.front());
         waiting_.pop_front();
         const auto place = exchanges_.emplace(exchanges_.end());
-        auto finished = [this, place, answer = next.answer](const SlurmAnswer& given) {
+        auto finished = [this, place, answer = next.answer](LineExchange::End end,
+                                                            const std::string& line) {
             exchanges_.erase(place);
             const std::shared_ptr<bool> alive = alive_;
-            answer(given);
+            answer(slurmAnswerOf(end, line));
             if (*alive)
                 beginNext();
         };
         try {
-            *place = std::make_unique<Exchange>(settings_, scheduler_, next.request,
-                                                std::move(finished));
+            *place = std::make_unique<LineExchange>(
+                settings_.socket, encodeSlurmRequest(next.request), settings_.answerTimeout,
+                maxSlurmAnswer, scheduler_, std::move(finished));
         } catch (const std::system_error& error) {
             exchanges_.erase(place);
             answerLater(

@@ -5,6 +5,7 @@
 
 #include "core/ports/scheduler.hpp"
 #include "core/ports/slurm.hpp"
+#include "service/loop/line_exchange.hpp"
 #include "service/slurm/slurm_protocol.hpp"
 
 #include <chrono>
@@ -43,7 +44,6 @@ class SlurmSocket final : public core::Slurm {
 
   private:
     using Answer = std::function<void(const SlurmAnswer&)>;
-    class Exchange;
     struct Waiting {
         SlurmRequest request;
         Answer answer;
@@ -57,7 +57,7 @@ class SlurmSocket final : public core::Slurm {
     const SlurmSocketSettings settings_;
     core::Scheduler& scheduler_;
     std::deque<Waiting> waiting_;
-    std::list<std::unique_ptr<Exchange>> exchanges_;
+    std::list<std::unique_ptr<LineExchange>> exchanges_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/slurm/slurm_tools.hpp"
 
-#include "core/sentences.hpp"
-#include "core/slurm_job.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/model/slurm_job.hpp"
+#include "core/sentences/sentences.hpp"
 #include "service/slurm/gres_list.hpp"
 
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 // service runs, it is created again.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/store.hpp"
 

@@ -3,7 +3,7 @@
 // path and becomes one plain word.
 #pragma once
 
-#include "core/environment.hpp"
+#include "core/model/environment.hpp"
 
 #include <string>
 

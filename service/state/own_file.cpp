@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/state/own_file.hpp"
 
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 #include "service/posix/shortage.hpp"
 
 #include <fcntl.h>

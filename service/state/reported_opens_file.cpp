@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/state/reported_opens_file.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "service/state/own_file.hpp"
 
 #include <fcntl.h>

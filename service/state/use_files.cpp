@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "service/state/use_files.hpp"
 
-#include "core/state_schema.hpp"
-#include "core/text.hpp"
-#include "core/use_record.hpp"
+#include "core/base/text.hpp"
+#include "core/state/state_schema.hpp"
+#include "core/use/use_record.hpp"
 #include "service/state/own_file.hpp"
 
 #include <fcntl.h>

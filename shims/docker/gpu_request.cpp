@@ -26,11 +26,11 @@ struct Request {
 constexpr std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
 
 [[noreturn]] void refuseUnreadable(const std::string& value) {
-    throw Refusal(fmt::format("invalid value \"{}\" of --gpus", printable(value)),
-                  "Expected all, a number, or '\"device=0,1\"' with both kinds of quotes.");
+    throw RefusedRequest(fmt::format("invalid value \"{}\" of --gpus", printable(value)),
+                         "Expected all, a number, or '\"device=0,1\"' with both kinds of quotes.");
 }
 
-std::string listOf(const Attached& attached) {
+std::string listOf(const AttachedDevices& attached) {
     if (attached.devices.empty())
         return "No device is attached. \"genv attach\" attaches devices.";
     std::string list;
@@ -101,7 +101,7 @@ bool isPrefix(std::string_view prefix, std::string_view text) {
 
 // Finds an attached device by its index, its UUID, or the beginning of a UUID that no other
 // attached device shares.
-const VisibleDevice& resolve(const std::string& name, const Attached& attached) {
+const VisibleDevice& resolve(const std::string& name, const AttachedDevices& attached) {
     std::uint32_t index = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
     const bool isIndex = error == std::errc{} && end == name.data() + name.size();
@@ -111,25 +111,26 @@ const VisibleDevice& resolve(const std::string& name, const Attached& attached) 
         if (isIndex ? device.index != index : !isUuid || !isPrefix(name, device.uuid))
             continue;
         if (found != nullptr)
-            throw Refusal(fmt::format("ambiguous device \"{}\": several UUIDs begin with it",
-                                      printable(name)),
-                          listOf(attached));
+            throw RefusedRequest(fmt::format("ambiguous device \"{}\": several UUIDs begin with it",
+                                             printable(name)),
+                                 listOf(attached));
         found = &device;
     }
     if (found != nullptr)
         return *found;
     if (name.find(':') != std::string::npos && !isUuid)
-        throw Refusal(fmt::format("cannot check device \"{}\": name the MIG instance by its UUID",
-                                  printable(name)),
-                      listOf(attached));
-    throw Refusal(fmt::format("Device {} is not attached to environment {}", printable(name),
-                              printable(attached.environment)),
-                  listOf(attached));
+        throw RefusedRequest(
+            fmt::format("cannot check device \"{}\": name the MIG instance by its UUID",
+                        printable(name)),
+            listOf(attached));
+    throw RefusedRequest(fmt::format("Device {} is not attached to environment {}", printable(name),
+                                     printable(attached.environment)),
+                         listOf(attached));
 }
 
-std::vector<const VisibleDevice*> firstOf(const Attached& attached, std::uint64_t count) {
+std::vector<const VisibleDevice*> firstOf(const AttachedDevices& attached, std::uint64_t count) {
     if (count != all && count > attached.devices.size())
-        throw Refusal(
+        throw RefusedRequest(
             fmt::format("Requested {} devices but only {} are attached to environment", count,
                         attached.devices.size()),
             "Request fewer devices, or attach more, for example with \"genv attach --index I\".");
@@ -150,7 +151,8 @@ bool meansNone(const std::vector<std::string>& names) {
     return names.size() == 1 && (names[0] == "none" || names[0] == "void");
 }
 
-std::vector<const VisibleDevice*> devicesOf(const Request& request, const Attached& attached) {
+std::vector<const VisibleDevice*> devicesOf(const Request& request,
+                                            const AttachedDevices& attached) {
     if (request.count)
         return firstOf(attached, *request.count);
     std::vector<const VisibleDevice*> devices;
@@ -210,7 +212,7 @@ std::optional<std::vector<std::string>> splitFields(std::string_view line) {
     }
 }
 
-std::string dockerGpus(const std::string& value, const Attached& attached) {
+std::string dockerGpus(const std::string& value, const AttachedDevices& attached) {
     const Request request = readRequest(value);
     if (request.devices && meansNone(*request.devices))
         return value;
@@ -227,7 +229,7 @@ std::string dockerGpus(const std::string& value, const Attached& attached) {
     return rewritten;
 }
 
-std::vector<std::string> cdiGpus(const std::string& value, const Attached& attached) {
+std::vector<std::string> cdiGpus(const std::string& value, const AttachedDevices& attached) {
     std::vector<std::string> names;
     for (const VisibleDevice* device : devicesOf(readRequest(value), attached))
         names.push_back(fmt::format("{}={}", cdiKind, cdiName(*device)));
@@ -241,7 +243,7 @@ bool isCdiGpu(std::string_view device) {
                                 kind[kind.size() - cdiKind.size() - 1] == '.')); // management.
 }
 
-std::vector<std::string> cdiDevices(const std::string& device, const Attached& attached) {
+std::vector<std::string> cdiDevices(const std::string& device, const AttachedDevices& attached) {
     const std::string kind = device.substr(0, device.find('='));
     const std::string name = device.substr(kind.size() + 1);
     std::vector<std::string> names;

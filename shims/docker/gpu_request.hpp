@@ -11,7 +11,7 @@
 // and genv counts them across the machine, so only the UUID has the same meaning in both.
 #pragma once
 
-#include "shims/view.hpp"
+#include "shims/program_view.hpp"
 
 #include <optional>
 #include <stdexcept>
@@ -23,9 +23,9 @@ namespace genv::shims {
 
 /// A request that is not passed on. what() is a message for users, hint() a second line. Both
 /// contain printable text only.
-class Refusal : public std::runtime_error {
+class RefusedRequest : public std::runtime_error {
   public:
-    Refusal(const std::string& message, std::string hint)
+    RefusedRequest(const std::string& message, std::string hint)
         : std::runtime_error(message), hint_(std::move(hint)) {}
 
     [[nodiscard]] const std::string& hint() const { return hint_; }
@@ -35,7 +35,7 @@ class Refusal : public std::runtime_error {
 };
 
 /// The devices of an environment, from which requests are fulfilled.
-struct Attached {
+struct AttachedDevices {
     std::string environment;
     View devices; ///< by index
 };
@@ -44,16 +44,17 @@ struct Attached {
 /// the line is invalid or there is more than one line.
 std::optional<std::vector<std::string>> splitFields(std::string_view line);
 
-/// Returns the value of docker's --gpus for these devices. Throws Refusal.
-std::string dockerGpus(const std::string& value, const Attached& attached);
+/// Returns the value of docker's --gpus for these devices. Throws RefusedRequest.
+std::string dockerGpus(const std::string& value, const AttachedDevices& attached);
 
-/// Returns the CDI names of the devices that a --gpus value requests. Throws Refusal.
-std::vector<std::string> cdiGpus(const std::string& value, const Attached& attached);
+/// Returns the CDI names of the devices that a --gpus value requests. Throws RefusedRequest.
+std::vector<std::string> cdiGpus(const std::string& value, const AttachedDevices& attached);
 
 /// Returns whether a value of --device is a CDI name of NVIDIA GPUs.
 bool isCdiGpu(std::string_view device);
 
-/// Returns the CDI names of the attached devices to which such a value refers. Throws Refusal.
-std::vector<std::string> cdiDevices(const std::string& device, const Attached& attached);
+/// Returns the CDI names of the attached devices to which such a value refers. Throws
+/// RefusedRequest.
+std::vector<std::string> cdiDevices(const std::string& device, const AttachedDevices& attached);
 
 } // namespace genv::shims

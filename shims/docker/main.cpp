@@ -6,8 +6,8 @@
 #include "genv/client.hpp"
 #include "genv/isolation.hpp"
 #include "shims/docker/rewrite.hpp"
-#include "shims/own_environment.hpp"
 #include "shims/printable.hpp"
+#include "shims/program_environment.hpp"
 #include "shims/real_program.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@
 namespace {
 
 using genv::shims::printable;
-using genv::shims::Refusal;
+using genv::shims::RefusedRequest;
 
 constexpr int refused = 125;
 constexpr const char* withoutService =
@@ -32,8 +32,8 @@ std::string baseName(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-Refusal noGpu(const genv::client::NamedEnvironment& environment, const std::string& why,
-              const std::string& hint) {
+RefusedRequest noGpu(const genv::client::NamedEnvironment& environment, const std::string& why,
+                     const std::string& hint) {
     return {fmt::format("No GPU for environment {}: {}", printable(environment.id), why), hint};
 }
 
@@ -124,11 +124,11 @@ int main(int argc, char** argv) {
     genv::shims::Words rewritten;
     try {
         rewritten = genv::shims::rewrite(
-            arguments,
-            {name == "docker" ? genv::shims::Engine::Docker : genv::shims::Engine::Podman,
-             environment->id, [&] { return attachedDevices(*environment); }, namesEnvironment,
-             [&] { return containerUser(*environment); }});
-    } catch (const Refusal& refusal) {
+            arguments, {name == "docker" ? genv::shims::ContainerEngine::Docker
+                                         : genv::shims::ContainerEngine::Podman,
+                        environment->id, [&] { return attachedDevices(*environment); },
+                        namesEnvironment, [&] { return containerUser(*environment); }});
+    } catch (const RefusedRequest& refusal) {
         fmt::print(stderr, "genv: {}\n{}\n", refusal.what(), refusal.hint());
         return refused;
     }

@@ -30,10 +30,10 @@ void refuseUnclear(const Words& words, const GivenOptions& given) {
     const auto rest = words.begin() + static_cast<std::ptrdiff_t>(given.end);
     if (!given.unclear || std::none_of(rest, words.end(), mayAskForGpus))
         return;
-    throw Refusal(fmt::format("unknown option \"{}\": cannot read the GPU options after it",
-                              printable(*given.unclear)),
-                  fmt::format("Write its value with \"=\": {}=VALUE, or =true for a switch.",
-                              printable(*given.unclear)));
+    throw RefusedRequest(fmt::format("unknown option \"{}\": cannot read the GPU options after it",
+                                     printable(*given.unclear)),
+                         fmt::format("Write its value with \"=\": {}=VALUE, or =true for a switch.",
+                                     printable(*given.unclear)));
 }
 
 // Skips options from `at`, and sets `at` to the next word. Returns whether that word is a command.
@@ -76,7 +76,7 @@ std::optional<Command> findCommand(const Words& words) {
 class Rewriter {
   public:
     Rewriter(const Words& words, const Command& command, const GivenOptions& given,
-             const Surroundings& where)
+             const RewriteFacts& where)
         : words_(words), command_(command), given_(given), where_(where) {}
 
     Words rewrite() {
@@ -86,7 +86,7 @@ class Rewriter {
         appendVariables();
         appendUser();
         std::size_t done = command_.begin;
-        for (const GivenOption& option : given_.options) {
+        for (const EngineOption& option : given_.options) {
             append(done, option.first);
             done = option.last;
             if (command_.makesContainer && option.name == "gpus")
@@ -107,7 +107,7 @@ class Rewriter {
     }
 
     // Appends an option in the style that the user chose.
-    void appendOption(const GivenOption& option, const std::string& name,
+    void appendOption(const EngineOption& option, const std::string& name,
                       const std::string& value) {
         if (option.isJoined)
             result_.push_back("--" + name + "=" + value);
@@ -115,8 +115,8 @@ class Rewriter {
             result_.insert(result_.end(), {"--" + name, value});
     }
 
-    void rewriteGpus(const GivenOption& option) {
-        if (where_.engine == Engine::Docker) {
+    void rewriteGpus(const EngineOption& option) {
+        if (where_.engine == ContainerEngine::Docker) {
             appendOption(option, "gpus", dockerGpus(option.value, attached()));
             return;
         }
@@ -125,7 +125,7 @@ class Rewriter {
             appendOption(option, "device", name);
     }
 
-    void rewriteDevice(const GivenOption& option) {
+    void rewriteDevice(const EngineOption& option) {
         const std::vector<std::string> values = devicesIn(option.value);
         if (std::none_of(values.begin(), values.end(), isCdiGpu)) {
             append(option.first, option.last);
@@ -143,25 +143,25 @@ class Rewriter {
 
     // podman accepts several devices in one value.
     std::vector<std::string> devicesIn(const std::string& value) const {
-        if (where_.engine == Engine::Docker || !mayAskForGpus(value))
+        if (where_.engine == ContainerEngine::Docker || !mayAskForGpus(value))
             return {value};
         auto fields = splitFields(value);
         if (!fields)
-            throw Refusal(fmt::format("invalid value \"{}\" of --device", printable(value)),
-                          "Write one --device option for each device.");
+            throw RefusedRequest(fmt::format("invalid value \"{}\" of --device", printable(value)),
+                                 "Write one --device option for each device.");
         return std::move(*fields);
     }
 
     // If the user sets an id, this process's timestamp is not added, because the id may be that of
     // another environment.
     void appendVariables() {
-        if (isGiven([&](const GivenOption& option) {
+        if (isGiven([&](const EngineOption& option) {
                 return (option.name == "env" && option.value.starts_with(idVariable + "=")) ||
                        (option.name == "env-file" && where_.namesEnvironment(option.value));
             }))
             return;
         for (const std::string& variable : {idVariable, stampVariable}) {
-            if (!isGiven([&](const GivenOption& option) {
+            if (!isGiven([&](const EngineOption& option) {
                     return option.name == "env" &&
                            (option.value == variable || option.value.starts_with(variable + "="));
                 }))
@@ -173,12 +173,12 @@ class Rewriter {
     // refuses no GPU to root.
     void appendUser() {
         const bool asksForGpus =
-            command_.makesContainer && where_.engine == Engine::Docker && where_.user &&
-            isGiven([](const GivenOption& option) {
+            command_.makesContainer && where_.engine == ContainerEngine::Docker && where_.user &&
+            isGiven([](const EngineOption& option) {
                 return option.name == "gpus" || (option.name == "device" && isCdiGpu(option.value));
             });
         if (!asksForGpus ||
-            isGiven([](const GivenOption& option) { return option.name == "user"; }))
+            isGiven([](const EngineOption& option) { return option.name == "user"; }))
             return;
         if (const auto user = where_.user())
             result_.insert(result_.end(), {"--user", *user});
@@ -189,23 +189,23 @@ class Rewriter {
         return std::any_of(given_.options.begin(), given_.options.end(), condition);
     }
 
-    const Attached& attached() {
+    const AttachedDevices& attached() {
         if (!attached_)
-            attached_ = Attached{where_.environment, where_.devices()};
+            attached_ = AttachedDevices{where_.environment, where_.devices()};
         return *attached_;
     }
 
     const Words& words_;
     const Command& command_;
     const GivenOptions& given_;
-    const Surroundings& where_;
-    std::optional<Attached> attached_;
+    const RewriteFacts& where_;
+    std::optional<AttachedDevices> attached_;
     Words result_;
 };
 
 } // namespace
 
-Words rewrite(const Words& arguments, const Surroundings& surroundings) {
+Words rewrite(const Words& arguments, const RewriteFacts& surroundings) {
     const std::optional<Command> command = findCommand(arguments);
     if (!command)
         return arguments;

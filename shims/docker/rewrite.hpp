@@ -10,7 +10,7 @@
 // refused, because passing it on could give all GPUs to the container.
 #pragma once
 
-#include "shims/docker/command_line.hpp"
+#include "shims/docker/engine_command_line.hpp"
 #include "shims/docker/gpu_request.hpp"
 
 #include <functional>
@@ -19,11 +19,11 @@
 
 namespace genv::shims {
 
-enum class Engine { Docker, Podman };
+enum class ContainerEngine { Docker, Podman };
 
 /// The facts that a rewriting needs besides the command line.
-struct Surroundings {
-    Engine engine = Engine::Docker;
+struct RewriteFacts {
+    ContainerEngine engine = ContainerEngine::Docker;
     std::string environment; ///< its id
     /// Returns the attached devices. Called only if GPUs are requested. May throw.
     std::function<View()> devices;
@@ -34,8 +34,8 @@ struct Surroundings {
     std::function<std::optional<std::string>()> user{};
 };
 
-/// Returns the arguments to pass on, without the program's name. Throws Refusal, and everything
-/// that `devices` and `user` throw.
-Words rewrite(const Words& arguments, const Surroundings& surroundings);
+/// Returns the arguments to pass on, without the program's name. Throws RefusedRequest, and
+/// everything that `devices` and `user` throw.
+Words rewrite(const Words& arguments, const RewriteFacts& surroundings);
 
 } // namespace genv::shims

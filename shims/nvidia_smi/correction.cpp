@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "shims/nvidia_smi/correction.hpp"
 
-#include "shims/nvidia_smi/text.hpp"
+#include "shims/nvidia_smi/line_text.hpp"
 
 #include <fmt/format.h>
 
@@ -102,7 +102,8 @@ void LineStream::finish(std::string& out) {
     corrector_.finish(out);
 }
 
-std::unique_ptr<Corrector> makeCorrector(const Arguments& arguments, Surroundings surroundings) {
+std::unique_ptr<Corrector> makeCorrector(const Arguments& arguments,
+                                         CorrectionCallbacks surroundings) {
     switch (arguments.mode) {
     case Mode::Table:
         return makeTableCorrector(std::move(surroundings));

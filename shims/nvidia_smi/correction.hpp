@@ -43,7 +43,7 @@
 namespace genv::shims::nvidia_smi {
 
 /// The callbacks of a corrector.
-struct Surroundings {
+struct CorrectionCallbacks {
     /// Returns the visible devices and processes, or null if they cannot be determined any more.
     std::function<const Seen*()> seen;
     /// Returns the UUID of a GPU by its PCI address in nvidia-smi's format, or nothing if unknown.
@@ -60,7 +60,7 @@ struct Figure {
 /// Receives the lines of one run in order, and produces the corrected output.
 class Corrector {
   public:
-    explicit Corrector(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+    explicit Corrector(CorrectionCallbacks surroundings) : surroundings_(std::move(surroundings)) {}
     Corrector(const Corrector&) = delete;
     Corrector& operator=(const Corrector&) = delete;
     virtual ~Corrector() = default;
@@ -91,13 +91,14 @@ class Corrector {
     void noteUnknownLayout(std::string_view what) const;
 
   private:
-    Surroundings surroundings_;
+    CorrectionCallbacks surroundings_;
     const Seen* seen_ = nullptr;
 };
 
 /// Returns the corrector for a mode, or null if there is nothing to correct or no correction is
 /// possible.
-std::unique_ptr<Corrector> makeCorrector(const Arguments& arguments, Surroundings surroundings);
+std::unique_ptr<Corrector> makeCorrector(const Arguments& arguments,
+                                         CorrectionCallbacks surroundings);
 
 /// Splits a stream into lines. A line longer than one MiB is overlong and processed in pieces.
 class LineStream {
@@ -113,15 +114,15 @@ class LineStream {
     bool isOverlong_ = false;
 };
 
-std::unique_ptr<Corrector> makeTableCorrector(Surroundings surroundings);
-std::unique_ptr<Corrector> makeListCorrector(Surroundings surroundings);
-std::unique_ptr<Corrector> makeTextCorrector(bool hasDisplay, Surroundings surroundings);
-std::unique_ptr<Corrector> makeXmlCorrector(Surroundings surroundings);
+std::unique_ptr<Corrector> makeTableCorrector(CorrectionCallbacks surroundings);
+std::unique_ptr<Corrector> makeListCorrector(CorrectionCallbacks surroundings);
+std::unique_ptr<Corrector> makeTextCorrector(bool hasDisplay, CorrectionCallbacks surroundings);
+std::unique_ptr<Corrector> makeXmlCorrector(CorrectionCallbacks surroundings);
 std::unique_ptr<Corrector> makeGpuCsvCorrector(const Arguments& arguments,
-                                               Surroundings surroundings);
+                                               CorrectionCallbacks surroundings);
 std::unique_ptr<Corrector> makeProcessCsvCorrector(const Arguments& arguments,
-                                                   Surroundings surroundings);
-std::unique_ptr<Corrector> makeMonitorCorrector(Surroundings surroundings);
+                                                   CorrectionCallbacks surroundings);
+std::unique_ptr<Corrector> makeMonitorCorrector(CorrectionCallbacks surroundings);
 
 /// Returns the field that a CSV query must have in addition for its rows to be corrected; empty if
 /// none.

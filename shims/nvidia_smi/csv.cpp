@@ -3,7 +3,7 @@
 // header. If the user's fields do not identify the owner of a row, the shim requests one more field
 // and removes it from the output.
 #include "shims/nvidia_smi/correction.hpp"
-#include "shims/nvidia_smi/text.hpp"
+#include "shims/nvidia_smi/line_text.hpp"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ bool isName(std::string_view field) {
 
 class CsvCorrector : public Corrector {
   public:
-    CsvCorrector(const Arguments& arguments, Surroundings surroundings)
+    CsvCorrector(const Arguments& arguments, CorrectionCallbacks surroundings)
         : Corrector(std::move(surroundings)), fields_(arguments.fields),
           hasAdded_(arguments.addedField), awaitsHeader_(!arguments.noHeader) {}
 
@@ -162,12 +162,12 @@ std::string missingField(const Arguments& arguments) {
 }
 
 std::unique_ptr<Corrector> makeGpuCsvCorrector(const Arguments& arguments,
-                                               Surroundings surroundings) {
+                                               CorrectionCallbacks surroundings) {
     return std::make_unique<GpuCsvCorrector>(arguments, std::move(surroundings));
 }
 
 std::unique_ptr<Corrector> makeProcessCsvCorrector(const Arguments& arguments,
-                                                   Surroundings surroundings) {
+                                                   CorrectionCallbacks surroundings) {
     return std::make_unique<ProcessCsvCorrector>(arguments, std::move(surroundings));
 }
 

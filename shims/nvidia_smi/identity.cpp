@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "shims/nvidia_smi/identity.hpp"
 
+#include "shims/nvidia_smi/line_text.hpp"
 #include "shims/nvidia_smi/real_tool.hpp"
-#include "shims/nvidia_smi/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -114,9 +114,9 @@ std::optional<std::string> uuidOf(const std::vector<GpuIdentity>& identities,
     return std::nullopt;
 }
 
-Choice choose(std::string_view list, const View& view, const Seen& seen,
-              const std::function<std::vector<GpuIdentity>()>& ask) {
-    Choice choice;
+ChosenDevices choose(std::string_view list, const View& view, const Seen& seen,
+                     const std::function<std::vector<GpuIdentity>()>& ask) {
+    ChosenDevices choice;
     for (const std::string_view part : split(list, ",")) {
         const std::string_view name = trimmed(part);
         const std::string uuid = uuidOfName(name, view, seen, ask);

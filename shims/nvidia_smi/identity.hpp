@@ -31,14 +31,14 @@ std::optional<std::string> uuidOf(const std::vector<GpuIdentity>& identities,
                                   std::string_view busId);
 
 /// The devices that the user chose with -i.
-struct Choice {
+struct ChosenDevices {
     std::vector<std::string> uuids; ///< of GPUs; an instance selects its GPU
     std::string refused;            ///< the first value that is not attached, as given
 };
 
 /// Resolves a list. Calls `ask` if a value is neither an index nor a UUID.
-Choice choose(std::string_view list, const View& view, const Seen& seen,
-              const std::function<std::vector<GpuIdentity>()>& ask);
+ChosenDevices choose(std::string_view list, const View& view, const Seen& seen,
+                     const std::function<std::vector<GpuIdentity>()>& ask);
 
 /// Returns the indices in the form "0,2".
 std::string indicesOf(const View& view);

@@ -7,8 +7,8 @@
 #include "genv/client.hpp"
 #include "shims/nvidia_smi/identity.hpp"
 #include "shims/nvidia_smi/real_tool.hpp"
-#include "shims/own_environment.hpp"
 #include "shims/printable.hpp"
+#include "shims/program_environment.hpp"
 #include "shims/real_program.hpp"
 
 #include <fmt/format.h>
@@ -135,7 +135,7 @@ void warnOfExcess(const Sight& sight) {
 int show(Sight& sight, Arguments arguments, Notes& notes) {
     std::vector<std::string> uuids;
     if (arguments.id) {
-        const Choice choice =
+        const ChosenDevices choice =
             choose(*arguments.id, sight.view(), *sight.seen(), [&] { return sight.identities(); });
         if (!choice.refused.empty()) {
             fmt::print(stderr,

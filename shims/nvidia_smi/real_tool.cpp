@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "shims/nvidia_smi/real_tool.hpp"
 
-#include "client/descriptor.hpp"
-#include "shims/nvidia_smi/text.hpp"
+#include "client/descriptor_functions.hpp"
+#include "shims/nvidia_smi/line_text.hpp"
 #include "shims/printable.hpp"
 
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 // Corrects -q as text: sections marked by indentation, with lines "Key      : value". Hides
 // processes with all of their lines, and MIG instances with their sections. A heading without any
 // remaining process shows None, as in nvidia-smi.
+#include "shims/nvidia_smi/line_text.hpp"
 #include "shims/nvidia_smi/report_state.hpp"
-#include "shims/nvidia_smi/text.hpp"
 
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ Line read(std::string_view body) {
 
 class TextCorrector : public ReportCorrector {
   public:
-    TextCorrector(bool hasDisplay, Surroundings surroundings)
+    TextCorrector(bool hasDisplay, CorrectionCallbacks surroundings)
         : ReportCorrector(std::move(surroundings)), hasDisplay_(hasDisplay) {}
 
   private:
@@ -232,7 +232,7 @@ class TextCorrector : public ReportCorrector {
 
 } // namespace
 
-std::unique_ptr<Corrector> makeTextCorrector(bool hasDisplay, Surroundings surroundings) {
+std::unique_ptr<Corrector> makeTextCorrector(bool hasDisplay, CorrectionCallbacks surroundings) {
     return std::make_unique<TextCorrector>(hasDisplay, std::move(surroundings));
 }
 

@@ -2,8 +2,8 @@
 // Corrects -q -x: one document or, with -l, several in sequence. A process and the beginning of a
 // MIG instance are held back until their owner is known. Malformed input ends the output, because
 // names of processes could make it appear as anything.
+#include "shims/nvidia_smi/line_text.hpp"
 #include "shims/nvidia_smi/report_state.hpp"
-#include "shims/nvidia_smi/text.hpp"
 #include "shims/nvidia_smi/xml_reader.hpp"
 
 #include <fmt/format.h>
@@ -207,7 +207,7 @@ class XmlCorrector : public ReportCorrector {
 
 } // namespace
 
-std::unique_ptr<Corrector> makeXmlCorrector(Surroundings surroundings) {
+std::unique_ptr<Corrector> makeXmlCorrector(CorrectionCallbacks surroundings) {
     return std::make_unique<XmlCorrector>(std::move(surroundings));
 }
 

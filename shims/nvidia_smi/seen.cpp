@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "shims/nvidia_smi/seen.hpp"
 
-#include "shims/nvidia_smi/text.hpp"
+#include "shims/nvidia_smi/line_text.hpp"
 
 #include <algorithm>
 

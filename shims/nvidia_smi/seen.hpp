@@ -4,7 +4,7 @@
 // The real nvidia-smi's own list (-L) gives the position of each instance.
 #pragma once
 
-#include "shims/view.hpp"
+#include "shims/program_view.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The functions that the dynamic linker calls, see rtld-audit(7) and gate.hpp. They run in the
-// middle of the linker's work, before the program's libraries are ready, so they only inspect and
-// record.
-#include "shims/nvml/gate.hpp"
+// The functions that the dynamic linker calls, see rtld-audit(7) and filter_gate.hpp. They run in
+// the middle of the linker's work, before the program's libraries are ready, so they only inspect
+// and record.
+#include "shims/nvml/filter_gate.hpp"
 #include "shims/nvml/job_group.hpp"
 #include "shims/nvml/linked_library.hpp"
 

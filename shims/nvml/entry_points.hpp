@@ -4,7 +4,7 @@
 // that is missing here is never touched.
 #pragma once
 
-#include "service/gpu/nvml_abi.hpp"
+#include "client/nvml_abi.hpp"
 
 #include <cstddef>
 
@@ -51,8 +51,6 @@
     X(nvmlDeviceGetDeviceHandleFromMigDeviceHandle, nvml::Device, nvml::Device*)
 
 namespace genv::shims {
-
-namespace nvml = service::nvml;
 
 /// The position of a function in the tables. The filtered functions come first.
 enum class Symbol : std::size_t {

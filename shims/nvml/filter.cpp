@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The exports of genv-nvml-view.so; see gate.hpp.
+// The exports of genv-nvml-view.so; see filter_gate.hpp.
 #include "shims/nvml/filter.hpp"
 
-#include "shims/nvml/gate.hpp"
-#include "shims/nvml/report.hpp"
+#include "shims/nvml/filter_gate.hpp"
+#include "shims/nvml/filter_report.hpp"
 #include "shims/nvml/view_cache.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ nvml::Return readUuid(nvml::Device device, std::string& uuid) {
 namespace filter {
 
 nvml::Return nvmlInternalGetExportTable(const void** table, const void* id) {
-    report(Event::ExportTable);
+    report(FilterEvent::ExportTable);
     return callReal<Symbol::nvmlInternalGetExportTable>(table, id);
 }
 

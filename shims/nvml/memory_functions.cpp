@@ -2,8 +2,8 @@
 // Filters memory information. For a handle that the environment does not see, for example because
 // the device has been detached, returns NoPermission instead of numbers.
 #include "shims/nvml/filter.hpp"
+#include "shims/nvml/filter_report.hpp"
 #include "shims/nvml/memory_figures.hpp"
-#include "shims/nvml/report.hpp"
 #include "shims/nvml/view_cache.hpp"
 #include "shims/nvml/visible_handles.hpp"
 
@@ -17,7 +17,7 @@ using nvml::Return;
 // `correct` writes the environment's numbers into the driver's structure.
 template <Symbol symbol, typename Memory, typename Correct>
 Return memory(Device device, Memory* result, Correct correct) {
-    report(Event::Memory);
+    report(FilterEvent::Memory);
     return guarded([&] {
         const auto view = result != nullptr ? currentView() : nullptr;
         if (!view)

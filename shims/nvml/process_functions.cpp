@@ -2,8 +2,8 @@
 // Filters lists of processes to those of the environment on a device, which the service reports. A
 // process that started within the last two seconds may still be missing.
 #include "shims/nvml/filter.hpp"
+#include "shims/nvml/filter_report.hpp"
 #include "shims/nvml/process_entries.hpp"
-#include "shims/nvml/report.hpp"
 #include "shims/nvml/view_cache.hpp"
 #include "shims/nvml/visible_handles.hpp"
 
@@ -97,7 +97,7 @@ Return handOver(const Entries& entries, unsigned* count, void* list) {
 
 template <Symbol symbol>
 Return listed(Device device, unsigned* count, auto* list, const Shape& shape) {
-    report(Event::Processes);
+    report(FilterEvent::Processes);
     return guarded([&] {
         const auto view = count != nullptr ? currentView() : nullptr;
         if (!view)
@@ -162,7 +162,7 @@ Return nvmlDeviceGetFBCSessions(Device device, unsigned* count, nvml::FbcSession
 }
 
 Return nvmlDeviceGetAccountingStats(Device device, unsigned pid, void* result) {
-    report(Event::Processes);
+    report(FilterEvent::Processes);
     return guarded([&] {
         const auto view = currentView();
         if (view) {
@@ -178,7 +178,7 @@ Return nvmlDeviceGetAccountingStats(Device device, unsigned pid, void* result) {
 }
 
 Return nvmlDeviceGetRunningProcessDetailList(Device device, nvml::ProcessDetailList* result) {
-    report(Event::Processes);
+    report(FilterEvent::Processes);
     return guarded([&] {
         const auto view = result != nullptr ? currentView() : nullptr;
         if (!view)
@@ -203,7 +203,7 @@ Return nvmlDeviceGetRunningProcessDetailList(Device device, nvml::ProcessDetailL
 
 Return nvmlDeviceGetProcessUtilization(Device device, nvml::ProcessUtilizationSample* samples,
                                        unsigned* count, unsigned long long since) {
-    report(Event::Processes);
+    report(FilterEvent::Processes);
     return guarded([&] {
         const Return answer =
             callReal<Symbol::nvmlDeviceGetProcessUtilization>(device, samples, count, since);
@@ -213,7 +213,7 @@ Return nvmlDeviceGetProcessUtilization(Device device, nvml::ProcessUtilizationSa
 }
 
 Return nvmlDeviceGetProcessesUtilizationInfo(Device device, nvml::ProcessesUtilizationInfo* info) {
-    report(Event::Processes);
+    report(FilterEvent::Processes);
     return guarded([&] {
         const Return answer = callReal<Symbol::nvmlDeviceGetProcessesUtilizationInfo>(device, info);
         const auto view =

@@ -2,8 +2,8 @@
 #include "shims/nvml/view_cache.hpp"
 
 #include "genv/client.hpp"
-#include "shims/nvml/report.hpp"
-#include "shims/own_environment.hpp"
+#include "shims/nvml/filter_report.hpp"
+#include "shims/program_environment.hpp"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -86,8 +86,9 @@ class WithoutCancellation {
 using Question = View (*)(Client& client, const client::NamedEnvironment& named);
 
 struct Asked {
-    std::shared_ptr<const View> view;              ///< null if the program sees the whole machine
-    std::optional<Event> event = Event::NoService; ///< the reason; unset: it is in no environment
+    std::shared_ptr<const View> view; ///< null if the program sees the whole machine
+    std::optional<FilterEvent> event =
+        FilterEvent::NoService; ///< the reason; unset: it is in no environment
 };
 
 Asked ask(Question question) {
@@ -96,11 +97,11 @@ Asked ask(Question question) {
     try {
         Client client;
         if (const auto own = ownEnvironment(client, *whereabouts))
-            asked = {std::make_shared<const View>(question(client, *own)), Event::Answered};
+            asked = {std::make_shared<const View>(question(client, *own)), FilterEvent::Answered};
         else
             asked.event.reset();
     } catch (const AnothersEnvironment&) {
-        asked.event = Event::Anothers;
+        asked.event = FilterEvent::Anothers;
     } catch (const std::exception&) { // NOLINT(bugprone-empty-catch): null is what it means
     }
     --asking;
@@ -121,7 +122,7 @@ void refresh(Answer& answer, Question question) {
 std::shared_ptr<const View> current(Answer Page::*member, Question question) {
     Page* const made = page();
     if (made == nullptr || mayNotAsk.load()) {
-        report(Event::NoService);
+        report(FilterEvent::NoService);
         return nullptr;
     }
     Answer& answer = made->*member;

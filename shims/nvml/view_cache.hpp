@@ -8,7 +8,7 @@
 // during a query of another thread, no query is made any more, because that thread held locks.
 #pragma once
 
-#include "shims/view.hpp"
+#include "shims/program_view.hpp"
 
 #include <memory>
 

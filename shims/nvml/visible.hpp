@@ -5,7 +5,7 @@
 #pragma once
 
 #include "shims/nvml/entry_points.hpp"
-#include "shims/view.hpp"
+#include "shims/program_view.hpp"
 
 #include <functional>
 #include <string>

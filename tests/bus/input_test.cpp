@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Invalid input is refused with the right error name and a sentence. It changes nothing, and the
 // log has it once, escaped.
-#include "core/caps.hpp"
+#include "core/settings/caps.hpp"
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>

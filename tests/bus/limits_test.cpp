@@ -104,7 +104,9 @@ TEST_F(Limits, TellsWhatIsAllowedAndUsed) {
     ASSERT_TRUE(attach(*asBob, id, 2).ok());
     constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
     auto found = limitsOf(*asBob, bob);
-    EXPECT_EQ(found.size(), 8U);
+    EXPECT_EQ(found.size(), 9U);
+    EXPECT_EQ(found["MaxPreemptibleDevices"], std::pair(std::uint64_t{0}, std::uint64_t{0}))
+        << "unset, nothing is allowed";
     EXPECT_EQ(found["MaxDevicesPerEnvironment"], std::pair(none, std::uint64_t{2}));
     EXPECT_EQ(found["MaxDevicesPerUser"], std::pair(std::uint64_t{2}, std::uint64_t{2}));
     EXPECT_EQ(found["MaxEnvironmentsPerUser"], std::pair(std::uint64_t{2}, std::uint64_t{1}));

@@ -234,6 +234,36 @@ TEST_F(Objects, AreFoundAndChangeThoughNobodyCalledThemSinceARestart) {
     EXPECT_EQ(environmentCount(), "0");
 }
 
+// The service keeps objects for the 256 that were needed last.
+TEST_F(Objects, AnswerAndChangeHoweverManyThereAre) {
+    constexpr std::size_t many = 300;
+    std::vector<std::unique_ptr<UserProcess>> processes;
+    std::vector<std::string> ids;
+    while (ids.size() < many) {
+        processes.push_back(std::make_unique<UserProcess>(root));
+        ids.push_back(activate(*asRoot, *processes.back()));
+    }
+    EXPECT_EQ(introspected().size(), many);
+    const auto objects = listed();
+    for (const std::string& id : ids) {
+        const std::string path = environmentPath(id);
+        EXPECT_EQ(asRoot->property(path, environmentInterface, "Id"), id);
+        EXPECT_EQ(objects.at({path, environmentInterface}),
+                  propertiesOf(path, environmentInterface));
+    }
+    FollowedObject first(*asBob, environmentPath(ids.front()), environmentInterface);
+    for (const std::string& id : ids) {
+        const Answer answer =
+            asRoot->environment(id, "Configure", "a{sv}as", 1, "name", "s", "changed", 0);
+        EXPECT_TRUE(answer.ok()) << answer.text;
+    }
+    EXPECT_EQ(first.read().at("Name"), "vs{schanged }");
+    EXPECT_EQ(first.known, first.read());
+    for (const std::string& id : ids)
+        EXPECT_TRUE(asRoot->environment(id, "Deactivate").ok()) << id;
+    EXPECT_TRUE(introspected().empty());
+}
+
 // Half of the memory of GPU 0 is used by no process, which the service believes at the second
 // sample.
 TEST_F(Objects, TellEveryChangeOfADevice) {

@@ -2,7 +2,7 @@
 // Devices that a process outside every environment uses. A user who gets such a device receives a
 // warning that names the process and its user. The warning comes before the answer, and never names
 // a process that has exited.
-#include "core/device.hpp"
+#include "core/model/device.hpp"
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // hold-for-quota on the bus: a request above its owner's quota waits until the owner gives
 // something back, over a restart and a kill of the service, too.
-#include "core/caps.hpp"
+#include "core/settings/caps.hpp"
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 

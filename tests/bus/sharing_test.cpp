@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Real users share GPUs over the real bus: what each user may hold and see, and what each loses the
 // moment an environment ends.
-#include "core/glibc_pidfd.hpp"
+#include "core/base/glibc_pidfd.hpp"
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -431,7 +431,7 @@ TEST_F(Sharing, TerminatesACompleteStrangerOnlyWhenAuthorized) {
     EXPECT_FALSE(innocent.hasEnded());
 }
 
-TEST_F(Sharing, FindsAKernelByItsConnectionFileOnly) {
+TEST_F(Sharing, FindsAJupyterKernelByItsConnectionFileOnly) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell);
     EXPECT_EQ(asAlice->environment(id, "AddKernel", "s", "abc").error, error::noSuchProcess);

@@ -63,13 +63,13 @@ class Upgrade : public BusTest {
 TEST_F(Upgrade, FindsAgainWhatEveryEarlierGenvWroteDown) {
     const UserProcess shell(alice);
     const UserProcess second(alice);
-    const UserProcess kernel(alice);
+    const UserProcess jupyterKernel(alice);
     const UserProcess bobs(bob);
     UserProcess carols(carol);
     json first = document("version-1-first.json");
     name(first["processes"][0], shell);
     name(first["processes"][1], second);
-    name(first["kernels"][0], kernel);
+    name(first["kernels"][0], jupyterKernel);
     json limits = document("version-1-limits.json");
     name(limits["processes"][0], bobs);
     json leases = document("version-1-leases.json");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Users wait for GPUs: first come, first served, also when clients disconnect, when requests are
 // refused meanwhile, and across a restart of the service.
-#include "core/caps.hpp"
+#include "core/settings/caps.hpp"
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
 

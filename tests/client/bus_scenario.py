@@ -208,7 +208,7 @@ class BusTest(unittest.TestCase):
     def holders(self):
         """Maps each device index to the ids of the environments that hold it, as every user sees them."""
         devices = json.loads(self.ctl("carol", "devices", "--json").out)
-        return {d["index"]: [a["environment"] for a in d["attachments"]] for d in devices}
+        return {d["index"]: [a["environment"] for a in d["attachments"] if not a["parent"]] for d in devices}
 
 
 def main():

@@ -5,8 +5,8 @@
 #include "client/genvctl/completion/completion.hpp"
 #include "client/genvctl/help/examples.hpp"
 #include "client/genvctl/options/optional_times.hpp"
-#include "core/command_line/help_formatter.hpp"
-#include "core/command_line/usage_error.hpp"
+#include "core/base/command_line/help_formatter.hpp"
+#include "core/base/command_line/usage_error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ std::string printed(std::vector<std::string> words) {
 
 TEST(CommandLine, EachCommandIsDefinedByItsName) {
     const Names all = commandsFor({});
-    EXPECT_EQ(all.size(), 41U);
+    EXPECT_EQ(all.size(), 44U);
     for (const std::string& name : all)
         EXPECT_EQ(commandsFor({name}), Names{name});
 }

@@ -92,14 +92,14 @@ TEST(Completion, GoesOnWithListsUntilSomethingElseComes) {
 }
 
 TEST(Completion, OffersArgumentsInTheirPlaces) {
-    EXPECT_EQ(candidates({"config", ""}), (Words{"gpus", "gpu-memory", "name"}));
+    EXPECT_EQ(candidates({"config", ""}), (Words{"gpus", "gpu-memory", "name", "preemptible"}));
     EXPECT_EQ(candidates({"config", "--save", "n"}), (Words{"name"}));
     EXPECT_EQ(candidates({"config", "name", "n"}), Words{});
     EXPECT_EQ(candidates({"terminate", "1", ""}), (Words{"4711"})) << "as many as one likes";
     EXPECT_EQ(candidates({"limits", "l"}), (Words{"live"}));
     EXPECT_EQ(candidates({"limits", "alice", "l"}), Words{}) << "only one";
     Words checks;
-    for (const doctor::Check& check : doctor::allChecks)
+    for (const doctor::DoctorCheck& check : doctor::allChecks)
         checks.emplace_back(check.name);
     EXPECT_EQ(candidates({"doctor", ""}), checks);
     EXPECT_EQ(candidates({"doctor", "bus", "s"}), (Words{"service", "slurm", "shell"}));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/conversions.hpp"
 #include "client/libgenv/proxies.hpp"
-#include "tests/client/changed_properties.hpp"
+#include "tests/client/plain_properties.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,20 +16,11 @@ sdbus::Variant variant(Given given) {
 }
 
 Properties properties() {
-    return {{"Id", Value(std::string("7"))},
-            {"Uid", Value(std::uint32_t{1001})},
-            {"User", Value(std::string("alice"))},
-            {"Name", Value(std::string("a"))},
-            {"Created", Value(std::uint64_t{5})},
-            {"Gpus", Value(std::uint32_t{2})},
-            {"GpuMemory", Value(std::uint64_t{1000})},
-            {"Processes", Value(std::vector<std::uint32_t>{7})},
-            {"Kernels", Value(std::vector<std::string>{"k"})},
-            {"Devices", Value(std::vector<std::uint32_t>{0, 3})},
-            {"Expires", Value(std::uint64_t{0})},
-            {"Lingering", Value(false)},
-            {"Parent", Value(std::string())},
-            {"OverSubscribable", Value(false)}};
+    Properties all = plainEnvironment("7", 5);
+    all = changed(all, "Name", Value(std::string("a")));
+    all = changed(all, "Gpus", Value(std::uint32_t{2}));
+    all = changed(all, "GpuMemory", Value(std::uint64_t{1000}));
+    return changed(all, "Kernels", Value(std::vector<std::string>{"k"}));
 }
 
 TEST(Conversions, ReadAnEnvironment) {
@@ -44,8 +35,39 @@ TEST(Conversions, ReadAnEnvironment) {
     EXPECT_EQ(environment.expires, std::nullopt);
     EXPECT_FALSE(environment.lingering);
     EXPECT_TRUE(toEnvironment(changed(properties(), "Lingering", Value(true))).lingering);
-    EXPECT_FALSE(toOverSubscribable(properties()));
-    EXPECT_TRUE(toOverSubscribable(changed(properties(), "OverSubscribable", Value(true))));
+    EXPECT_EQ(environment.preemptible, "no");
+    EXPECT_EQ(
+        toEnvironment(changed(properties(), "Preemptible", Value(std::string("end")))).preemptible,
+        "end");
+    EXPECT_FALSE(environment.overSubscribable);
+    EXPECT_TRUE(
+        toEnvironment(changed(properties(), "OverSubscribable", Value(true))).overSubscribable);
+    EXPECT_EQ(environment.parking.state, "active");
+}
+
+TEST(Conversions, ReadWhatIsParked) {
+    Properties parked = changed(properties(), "State", Value(std::string("parked")));
+    parked = changed(parked, "ParkedDevices", Value(BusAttached{{2, 900}}));
+    parked = changed(parked, "ParkedMemory", Value(std::uint64_t{900}));
+    parked = changed(parked, "ParkedSince", Value(std::uint64_t{7}));
+    parked = changed(parked, "ParkedReason", Value(std::string("taken")));
+    parked = changed(parked, "TakenBy", Value(std::string("bob")));
+    parked = changed(parked, "ParkingProgress", Value(BusProgress{3, 900}));
+    parked = changed(parked, "ParkingProblem", Value(std::string("no room")));
+    const ParkingState state = toEnvironment(parked).parking;
+    EXPECT_EQ(state.state, "parked");
+    ASSERT_EQ(state.devices.size(), 1U);
+    EXPECT_EQ(state.devices[0].device, 2U);
+    EXPECT_EQ(state.devices[0].memoryBytes, 900U);
+    EXPECT_EQ(state.memoryBytes, 900U);
+    EXPECT_EQ(state.since, toTime(7));
+    EXPECT_EQ(state.reason, "taken");
+    EXPECT_EQ(state.takenBy, "bob");
+    EXPECT_EQ(state.movedBytes, 3U);
+    EXPECT_EQ(state.bytesToMove, 900U);
+    EXPECT_EQ(state.problem, "no room");
+    EXPECT_EQ(toEnvironment(changed(parked, "ParkedSince", Value(std::uint64_t{0}))).parking.since,
+              std::nullopt);
 }
 
 TEST(Conversions, KnowTheNumbersThatMeanUnset) {
@@ -60,32 +82,16 @@ TEST(Conversions, KnowTheNumbersThatMeanUnset) {
 }
 
 Properties deviceProperties(std::uint32_t index) {
-    return {{"Index", Value(index)},
-            {"UUID", Value(std::string("GPU-a"))},
-            {"Model", Value(std::string("A100"))},
-            {"TotalMemory", Value(std::uint64_t{1000})},
-            {"AvailableMemory", Value(std::uint64_t{600})},
-            {"Attachments", Value(BusAttachments{{"7", 400, 5}, {"8", 0, 6}})},
-            {"LockedBy", Value(std::string("8"))},
-            {"Health", Value(std::string("xid-79"))},
-            {"UsedMemory", Value(std::uint64_t{10})},
-            {"Utilization", Value(std::uint32_t{93})},
-            {"Temperature", Value(std::int32_t{-1})},
-            {"PowerUsage", Value(std::uint64_t{250500})},
-            {"SampledAt", Value(std::uint64_t{9})}};
+    Properties all = plainDevice(index);
+    all = changed(all, "Attachments", Value(BusAttachments{{"7", 400, 5}, {"8", 0, 6}}));
+    all = changed(all, "LockedBy", Value(std::string("8")));
+    all = changed(all, "Health", Value(std::string("xid-79")));
+    all = changed(all, "PowerLimit", Value(std::uint32_t{400'000}));
+    return changed(all, "RefusedOpens", Value(std::uint64_t{4}));
 }
 
-TEST(Conversions, ReadEveryDeviceAndEnvironment) {
-    const ManagedObjects objects{
-        {std::string("/d/10"), {{DeviceProxy::INTERFACE_NAME, deviceProperties(10)}}},
-        {std::string("/d/2"), {{DeviceProxy::INTERFACE_NAME, deviceProperties(2)}}},
-        {std::string("/e/7"), {{EnvironmentProxy::INTERFACE_NAME, properties()}}}};
-    const Overview overview = toOverview(objects);
-    ASSERT_EQ(overview.environments.size(), 1U);
-    EXPECT_EQ(overview.environments[0].id, "7");
-    ASSERT_EQ(overview.devices.size(), 2U);
-    EXPECT_EQ(overview.devices[1].device.index, 10U);
-    const DeviceState& state = overview.devices[0];
+TEST(Conversions, ReadADevice) {
+    const DeviceState state = toDeviceState(deviceProperties(2));
     EXPECT_EQ(state.device.index, 2U);
     EXPECT_EQ(state.device.uuid, "GPU-a");
     EXPECT_EQ(state.device.model, "A100");
@@ -104,6 +110,8 @@ TEST(Conversions, ReadEveryDeviceAndEnvironment) {
     EXPECT_EQ(state.temperatureCelsius, -1);
     EXPECT_EQ(state.powerMilliwatts, 250500U);
     EXPECT_EQ(state.sampledAt, toTime(9));
+    EXPECT_EQ(state.powerLimitMilliwatts, 400'000U);
+    EXPECT_EQ(state.refusedOpens, 4U);
 }
 
 TEST(Conversions, KnowTheNumbersThatMeanUnknown) {
@@ -114,8 +122,7 @@ TEST(Conversions, KnowTheNumbersThatMeanUnknown) {
     unknown = changed(unknown, "Temperature", Value(std::numeric_limits<std::int32_t>::max()));
     unknown = changed(unknown, "PowerUsage", Value(std::numeric_limits<std::uint64_t>::max()));
     unknown = changed(unknown, "SampledAt", Value(std::uint64_t{0}));
-    const ManagedObjects objects{{std::string("/d/0"), {{DeviceProxy::INTERFACE_NAME, unknown}}}};
-    const DeviceState state = toOverview(objects).devices.at(0);
+    const DeviceState state = toDeviceState(unknown);
     EXPECT_EQ(state.lockHolder, std::nullopt);
     EXPECT_EQ(state.usedMemoryBytes, std::nullopt);
     EXPECT_EQ(state.utilizationPercent, std::nullopt);
@@ -186,7 +193,8 @@ TEST(Conversions, ReadIsolation) {
         {"mode", variant(std::string("none"))}, {"wanted", variant(std::string("user"))},
         {"suspended", variant(true)},           {"trouble", variant(std::string("no gate"))},
         {"guarded", variant(Indices{0, 2})},    {"unguarded", variant(Indices{1})},
-        {"open", variant(Indices{2})},          {"docker-user", variant(true)}};
+        {"open", variant(Indices{2})},          {"docker-user", variant(true)},
+        {"render-nodes", variant(true)}};
     const IsolationState state = toIsolation(properties);
     EXPECT_EQ(state.mode, "none");
     EXPECT_EQ(state.wanted, "user");
@@ -196,6 +204,7 @@ TEST(Conversions, ReadIsolation) {
     EXPECT_EQ(state.unguarded, (Indices{1}));
     EXPECT_EQ(state.open, (Indices{2}));
     EXPECT_TRUE(state.dockerUser);
+    EXPECT_TRUE(state.guardsRenderNodes);
     properties.erase("guarded");
     EXPECT_THROW(toIsolation(properties), sdbus::Error);
 }
@@ -215,16 +224,6 @@ TEST(Conversions, ReadRefusedOpens) {
     EXPECT_EQ(refusals[0].pid, 4321U);
     EXPECT_EQ(refusals[0].command, "python3");
     EXPECT_EQ(refusals[1].device, std::nullopt);
-}
-
-TEST(Conversions, CountRefusedOpensWhereTheServiceDoes) {
-    Properties counted = deviceProperties(1);
-    counted = changed(counted, "RefusedOpens", Value(std::uint64_t{4}));
-    const ManagedObjects objects{
-        {std::string("/dev/genv/Manager/device/0"),
-         {{DeviceProxy::INTERFACE_NAME, deviceProperties(0)}}},
-        {std::string("/dev/genv/Manager/device/1"), {{DeviceProxy::INTERFACE_NAME, counted}}}};
-    EXPECT_EQ(toRefusedOpenCounts(objects), (std::map<std::uint32_t, std::uint64_t>{{1, 4}}));
 }
 
 } // namespace

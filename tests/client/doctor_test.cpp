@@ -3,6 +3,7 @@
 #include "client/genvctl/doctor/driver.hpp"
 #include "client/genvctl/doctor/examination.hpp"
 #include "client/genvctl/doctor/login_requirements.hpp"
+#include "client/genvctl/doctor/parking_check.hpp"
 #include "client/unit_failure.hpp"
 
 #include <gtest/gtest.h>
@@ -12,14 +13,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 namespace genv::ctl::doctor {
 namespace {
 
-using enum Verdict;
+using enum DoctorVerdict;
 
-Verdict verdictOn(const DriverFacts& facts) {
-    const Finding finding = judgeDriver(facts);
+DoctorVerdict verdictOn(const DriverFacts& facts) {
+    const DoctorFinding finding = judgeDriver(facts);
     EXPECT_NE(finding.found, "");
     EXPECT_EQ(finding.advice.empty(), finding.verdict == Ok) << finding.advice;
     return finding.verdict;
@@ -84,7 +86,7 @@ TEST(Doctor, TakesSimulatedGpusAndAMachineWithoutAnyForWarnings) {
 TEST(Doctor, CountsNvidiasGpusAndReadsTheLoadedDriversVersion) {
     namespace fs = std::filesystem;
     std::string name = testing::TempDir() + "doctor-XXXXXX";
-    Places places;
+    SystemPlaces places;
     places.root = mkdtemp(name.data());
     const auto write = [&](const char* path, const char* text) {
         const fs::path file = places.at(path);
@@ -115,27 +117,80 @@ TEST(Doctor, CountsNvidiasGpusAndReadsTheLoadedDriversVersion) {
     fs::remove_all(places.root);
 }
 
-Finding hang(const Places& /*places*/) {
+ParkingFacts machineThatParks() {
+    ParkingFacts facts;
+    facts.module = "580.159.04";
+    facts.hasLibrary = facts.hasFunctions = true;
+    facts.notPersistent.emplace();
+    facts.available = core::Bytes{std::uint64_t{96} << 30U};
+    facts.socket = "active";
+    return facts;
+}
+
+DoctorFinding parkingWithout(const std::function<void(ParkingFacts&)>& remove) {
+    ParkingFacts facts = machineThatParks();
+    remove(facts);
+    DoctorFinding finding = judgeParking(facts);
+    EXPECT_EQ(finding.advice.empty(), finding.verdict == Ok) << finding.advice;
+    return finding;
+}
+
+TEST(Doctor, SaysWhatParkingLacks) {
+    EXPECT_EQ(judgeParking(machineThatParks()).found,
+              "NVIDIA's driver 580.159.04 can park; 96 GiB of host memory are free");
+    EXPECT_EQ(parkingWithout([](auto& facts) { facts.available.reset(); }).verdict, Ok);
+    EXPECT_EQ(parkingWithout([](auto& facts) { facts.notPersistent.reset(); }).verdict, Ok);
+    EXPECT_EQ(parkingWithout([](auto& facts) { facts.socket.clear(); }).verdict, Ok);
+    EXPECT_EQ(parkingWithout([](auto& facts) { facts.hasFunctions = false; }).found,
+              "NVIDIA's driver 580.159.04 cannot park; driver 570 and later can, on x86-64");
+    const DoctorFinding library = parkingWithout([](auto& facts) { facts.hasLibrary = false; });
+    EXPECT_EQ(library.verdict, Warning);
+    EXPECT_NE(library.found.find("libcuda.so.1"), std::string::npos);
+    const DoctorFinding socket = parkingWithout([](auto& facts) { facts.socket = "inactive"; });
+    EXPECT_EQ(socket.verdict, Warning);
+    EXPECT_NE(socket.found.find("genv-park.socket is inactive"), std::string::npos);
+    const DoctorFinding persistence = parkingWithout([](auto& facts) {
+        facts.notPersistent = {0, 2};
+    });
+    EXPECT_EQ(persistence.verdict, Warning);
+    EXPECT_NE(persistence.found.find("GPUs 0,2"), std::string::npos);
+    EXPECT_EQ(judgeParking({}).verdict, Ok);
+}
+
+TEST(Doctor, ReadsTheFreeHostMemory) {
+    std::string name = testing::TempDir() + "doctor-XXXXXX";
+    SystemPlaces places;
+    places.root = mkdtemp(name.data());
+    EXPECT_EQ(availableMemory(places), std::nullopt);
+    std::filesystem::create_directory(places.root / "proc");
+    std::ofstream(places.root / "proc/meminfo")
+        << "MemTotal:       24676216 kB\nMemFree:  1 kB\nMemAvailable:   20971520 kB\nBuffers: 2 "
+           "kB\n";
+    EXPECT_EQ(availableMemory(places), core::Bytes{std::uint64_t{20} << 30U});
+    std::filesystem::remove_all(places.root);
+}
+
+DoctorFinding hang(const SystemPlaces& /*places*/) {
     for (;;)
         pause();
 }
 
-Finding crash(const Places& /*places*/) {
+DoctorFinding crash(const SystemPlaces& /*places*/) {
     signal(SIGTERM, SIG_DFL); // resets whatever action this process inherited
     raise(SIGTERM);
     return {};
 }
 
-Finding throwing(const Places& /*places*/) {
+DoctorFinding throwing(const SystemPlaces& /*places*/) {
     throw std::runtime_error("no \xff luck");
 }
 
-Finding well(const Places& places) {
+DoctorFinding well(const SystemPlaces& places) {
     return {Ok, places.home, ""};
 }
 
 TEST(Doctor, IsHeldUpByNoCheckThatHangsCrashesOrFails) {
-    Places places;
+    SystemPlaces places;
     places.home = "/home/alice";
     const auto findings =
         examine({{"hangs", hang}, {"crashes", crash}, {"throws", throwing}, {"well", well}}, places,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/reports/enforcement.hpp"
+#include "client/genvctl/reports/enforcement_report.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -51,7 +51,7 @@ class Genv1Leftovers : public testing::Test {
         return paths;
     }
 
-    Places places;
+    SystemPlaces places;
 };
 
 TEST_F(Genv1Leftovers, AreNoneOnAMachineThatNeverHadIt) {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/reports/isolation.hpp"
+#include "client/genvctl/reports/isolation_report.hpp"
 
 #include <gtest/gtest.h>
 
 namespace genv::ctl {
 namespace {
+
+IsolationState guarding(IsolationState state, bool areGuarded = true) {
+    state.guardsRenderNodes = areGuarded;
+    return state;
+}
 
 const IsolationState inForce{"user", "user", false, "", {0, 2}, {}, {2}};
 const IsolationState notConfigured{"none", "none", false, "", {}, {0, 1}, {}};
@@ -24,7 +29,8 @@ TEST(IsolationReport, SaysWhatTheKernelDoesAndOfEachGpu) {
               "Isolation is on: the kernel refuses a GPU to users who do not hold it.\n"
               "Configured: Isolation=user\n"
               "GPU 0: guarded\n"
-              "GPU 2: guarded, open to everybody (IsolationOpenDevices=)\n");
+              "GPU 2: guarded, open to everybody (IsolationOpenDevices=)\n"
+              "Render nodes (/dev/dri) of GPUs: open to everybody (IsolationRenderNodes=no)\n");
     EXPECT_EQ(isolationText(notConfigured),
               "Isolation is off: it is not configured, so every user can open every GPU.\n");
     EXPECT_EQ(isolationText(suspended),
@@ -32,22 +38,24 @@ TEST(IsolationReport, SaysWhatTheKernelDoesAndOfEachGpu) {
               "can open every GPU.\n"
               "Configured: Isolation=watch\n"
               "GPU 0: not guarded\n"
-              "GPU 1: not guarded\n");
-    EXPECT_EQ(isolationJson(suspended, true).at("devices").at(0).at("guarded"), false);
+              "GPU 1: not guarded\n"
+              "Render nodes (/dev/dri) of GPUs: open to everybody (IsolationRenderNodes=no)\n");
+    EXPECT_EQ(isolationJson(suspended).at("devices").at(0).at("guarded"), false);
 }
 
 TEST(IsolationReport, SaysWhetherRenderNodesAreGuarded) {
-    EXPECT_NE(isolationText(inForce, true).find("\nRender nodes (/dev/dri) of GPUs: guarded\n"),
+    EXPECT_NE(isolationText(guarding(inForce)).find("\nRender nodes (/dev/dri) of GPUs: guarded\n"),
               std::string::npos);
-    EXPECT_NE(isolationText(inForce, false)
+    EXPECT_NE(isolationText(guarding(inForce, false))
                   .find("\nRender nodes (/dev/dri) of GPUs: open to everybody "
                         "(IsolationRenderNodes=no)\n"),
               std::string::npos);
-    EXPECT_EQ(isolationText(notConfigured, false).find("Render"), std::string::npos);
-    EXPECT_EQ(isolationJson(inForce, true).at("render_nodes_guarded"), true);
-    EXPECT_NE(isolationText(suspended, true).find("Render nodes (/dev/dri) of GPUs: not guarded\n"),
-              std::string::npos);
-    EXPECT_EQ(isolationJson(suspended, true).at("render_nodes_guarded"), false);
+    EXPECT_EQ(isolationText(notConfigured).find("Render"), std::string::npos);
+    EXPECT_EQ(isolationJson(guarding(inForce)).at("render_nodes_guarded"), true);
+    EXPECT_NE(
+        isolationText(guarding(suspended)).find("Render nodes (/dev/dri) of GPUs: not guarded\n"),
+        std::string::npos);
+    EXPECT_EQ(isolationJson(guarding(suspended)).at("render_nodes_guarded"), false);
 }
 
 TEST(IsolationReport, SaysWhyItIsNotInForceAndWhatToDo) {
@@ -57,6 +65,7 @@ TEST(IsolationReport, SaysWhyItIsNotInForceAndWhatToDo) {
               "Configured: Isolation=user\n"
               "GPU 0: not guarded\n"
               "GPU 1: not guarded\n"
+              "Render nodes (/dev/dri) of GPUs: open to everybody (IsolationRenderNodes=no)\n"
               "Problem: there is no BPF file system\n"
               "As root: \"journalctl -u genvd -u genv-isolation\" says more; then systemctl "
               "restart genv-isolation\n");
@@ -66,6 +75,7 @@ TEST(IsolationReport, SaysWhyItIsNotInForceAndWhatToDo) {
               "Configured: Isolation=watch\n"
               "GPU 0: guarded\n"
               "GPU 1: not guarded\n"
+              "Render nodes (/dev/dri) of GPUs: open to everybody (IsolationRenderNodes=no)\n"
               "Problem: GPU 1 is not guarded\n"
               "As root: \"journalctl -u genvd\" says more. After a change of genvd.conf: systemctl "
               "restart genv-isolation && systemctl reload genvd\n");
@@ -75,7 +85,7 @@ TEST(IsolationReport, IsJsonWithEachGpu) {
     EXPECT_EQ(
         isolationJson(inForce).dump(),
         R"({"mode":"user","wanted":"user","suspended":false,"trouble":null,)"
-        R"("render_nodes_guarded":null,"devices":[{"index":0,"guarded":true,"open":false},{"index":2,"guarded":true,"open":true}]})");
+        R"("render_nodes_guarded":false,"devices":[{"index":0,"guarded":true,"open":false},{"index":2,"guarded":true,"open":true}]})");
 }
 
 TEST(IsolationReport, ListsRefusalsWithHostileNamesMadeSafe) {

@@ -13,8 +13,8 @@
 #include "client/genvctl/jobs/selection.hpp"
 #include "client/genvctl/jobs/shell_words.hpp"
 #include "client/genvctl/jobs/submit_options.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "client/jobs/link/unavailable.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "client/jobs/link/jobs_unavailable.hpp"
 #include "client/jobs/link/user_bus.hpp"
 
 #include <CLI/CLI.hpp>

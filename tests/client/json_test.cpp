@@ -30,10 +30,21 @@ TEST(Json, StaysJsonWithTextThatIsNoUtf8) {
                                       false)));
 }
 
+TEST(Json, HasNullForWhatIsUnsetOrEmpty) {
+    EXPECT_EQ(orNull(std::string()), nullptr);
+    EXPECT_EQ(orNull(std::optional(std::string())), nullptr);
+    EXPECT_EQ(orNull(std::optional<Time>()), nullptr);
+    EXPECT_EQ(orNull(std::uint64_t{0}), nullptr);
+    EXPECT_EQ(orNull(std::optional(std::uint64_t{0})), 0);
+    EXPECT_EQ(orNull(std::optional(Time(std::chrono::seconds{1}))), 1'000'000);
+    EXPECT_EQ(orNull(std::optional(std::chrono::microseconds{500'000})), 0.5);
+}
+
 TEST(Json, TellsAConfigurationWithNullForWhatIsUnset) {
     EXPECT_EQ(toJson(Configuration{"a", 2, 4'000'000'000}).dump(),
-              R"({"name":"a","gpus":2,"gpu_memory":4000000000})");
-    EXPECT_EQ(toJson(Configuration{}).dump(), R"({"name":null,"gpus":null,"gpu_memory":null})");
+              R"({"name":"a","gpus":2,"gpu_memory_bytes":4000000000})");
+    EXPECT_EQ(toJson(Configuration{}).dump(),
+              R"({"name":null,"gpus":null,"gpu_memory_bytes":null})");
 }
 
 } // namespace

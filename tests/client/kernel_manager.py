@@ -18,6 +18,7 @@ class Server:
     def __init__(self):
         self.managers = {}
         self.clients = {}
+        self.begun = {}  # the requests of begin(), with what they have printed
 
     def specs(self):
         return KernelSpecManager().find_kernel_specs()
@@ -49,6 +50,38 @@ class Server:
 
         reply = self.clients[key].execute_interactive(code, timeout=DEADLINE_SECONDS, output_hook=hear)
         return "".join(printed) if reply["content"]["status"] == "ok" else reply["content"]["ename"]
+
+    def begin(self, key, code):
+        """Runs code without waiting for its end."""
+        # Otherwise the kernel would also abort the next request, if that arrives soon enough.
+        self.begun[key] = [self.clients[key].execute(code, stop_on_error=False), ""]
+
+    def hear(self, key, text):
+        """Waits until the code that was begun has printed this."""
+        while text not in self.begun[key][1]:
+            self.next_output(key)
+
+    def next_output(self, key):
+        """Reads a message of the code that was begun. Returns whether it has ended."""
+        request = self.begun[key]
+        message = self.clients[key].get_iopub_msg(timeout=DEADLINE_SECONDS)
+        if message["parent_header"].get("msg_id") != request[0]:
+            return False
+        if message["msg_type"] == "stream":
+            request[1] += message["content"]["text"]
+        return message["content"].get("execution_state") == "idle"
+
+    def end(self, key, interrupts):
+        """Waits for the end of the code that was begun. Returns its status or exception, and its output."""
+        if interrupts:
+            self.managers[key].interrupt_kernel()
+        while True:
+            reply = self.clients[key].get_shell_msg(timeout=DEADLINE_SECONDS)
+            if reply["parent_header"].get("msg_id") == self.begun[key][0]:
+                break
+        while not self.next_output(key):
+            pass
+        return [reply["content"].get("ename", reply["content"]["status"]), self.begun.pop(key)[1]]
 
     def interrupt(self, key):
         """Interrupts code that would never end, and returns the name of the exception."""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/reports/limits.hpp"
+#include "client/genvctl/reports/limit_tables.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,9 +38,14 @@ TEST(Limits, AreMarkedAsExceededForPeopleOnly) {
     EXPECT_EQ(limitsTable(limits, false).csv(false), "MaxDevicesPerUser,1,3\n");
 }
 
+TEST(Limits, ShowAnAllowanceForLoansThatNobodyExceeds) {
+    EXPECT_EQ(limitsTable({{"MaxPreemptibleDevices", {1, 3}}}).text(false),
+              "MaxPreemptibleDevices   1               3\n");
+}
+
 TEST(Limits, OfALaterServiceAreShownToo) {
-    EXPECT_EQ(limitsTable({{"MaxColours", {7, 1}}, {"MaxLifetime", {60, 1}}}).csv(false),
-              "MaxLifetime,1min,1s\nMaxColours,7,1\n");
+    EXPECT_EQ(limitsTable({{"MaxColors", {7, 1}}, {"MaxLifetime", {60, 1}}}).csv(false),
+              "MaxLifetime,1min,1s\nMaxColors,7,1\n");
 }
 
 TEST(Limits, OfAnyNumberCanBeShown) {
@@ -50,8 +55,8 @@ TEST(Limits, OfAnyNumberCanBeShown) {
 }
 
 TEST(Limits, OfAllUsersHaveARowEach) {
-    const std::vector<UserLimits> users{{"alice", 1001, someLimits()},
-                                        {"bob", 1002, {{"MaxDevicesPerUser", {2, 2}}}}};
+    const std::vector<UserLimitUse> users{{"alice", 1001, someLimits()},
+                                          {"bob", 1002, {{"MaxDevicesPerUser", {2, 2}}}}};
     EXPECT_EQ(allLimitsTable(users, 80).text(true),
               "USER            DEVICES ENVS PROCS MEMORY PER GPU        LIFETIME IDLE\n"
               "alice(1001)     1/2     3/-  0/0   0/-    14.9 GiB/16 GB 0s/2h    1min 1s/30min\n"
@@ -71,7 +76,7 @@ TEST(Limits, OfAllUsersHaveARowEach) {
 
 TEST(Limits, OfAllUsersKeepTheirColumnsBesideALongName) {
     const std::string name(40, 'x');
-    const std::vector<UserLimits> users{{name, 1001, someLimits()}, {"bob", 1002, someLimits()}};
+    const std::vector<UserLimitUse> users{{name, 1001, someLimits()}, {"bob", 1002, someLimits()}};
     const auto linesOf = [&](std::optional<std::size_t> width) {
         Table table = allLimitsTable(users, width);
         if (width)

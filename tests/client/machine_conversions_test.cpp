@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/machine_conversions.hpp"
 #include "client/libgenv/proxies.hpp"
-#include "tests/client/changed_properties.hpp"
+#include "tests/client/plain_properties.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,46 +12,6 @@ namespace {
 
 constexpr std::uint32_t unknown32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t unknown64 = std::numeric_limits<std::uint64_t>::max();
-
-Properties plainDevice(std::uint32_t index) {
-    return {{"Index", Value(index)},
-            {"UUID", Value(std::string("GPU-a"))},
-            {"Model", Value(std::string("A100"))},
-            {"TotalMemory", Value(std::uint64_t{1000})},
-            {"AvailableMemory", Value(std::uint64_t{600})},
-            {"Attachments", Value(BusAttachments{})},
-            {"LockedBy", Value(std::string())},
-            {"Health", Value(std::string("ok"))},
-            {"UsedMemory", Value(std::uint64_t{10})},
-            {"Utilization", Value(std::uint32_t{93})},
-            {"Temperature", Value(std::int32_t{-1})},
-            {"PowerUsage", Value(std::uint64_t{250500})},
-            {"SampledAt", Value(std::uint64_t{9})},
-            {"PCIAddress", Value(std::string())},
-            {"PowerLimit", Value(unknown32)},
-            {"ReservedFor", Value(std::string())},
-            {"Free", Value(true)},
-            {"UnaccountedMemory", Value(std::uint64_t{0})}};
-}
-
-Properties plainEnvironment(const std::string& id, std::uint64_t created) {
-    return {{"Id", Value(id)},
-            {"Uid", Value(std::uint32_t{1001})},
-            {"User", Value(std::string("alice"))},
-            {"Name", Value(std::string())},
-            {"Created", Value(created)},
-            {"Gpus", Value(std::uint32_t{0})},
-            {"GpuMemory", Value(std::uint64_t{0})},
-            {"Processes", Value(std::vector<std::uint32_t>{7})},
-            {"Kernels", Value(std::vector<std::string>{})},
-            {"Devices", Value(std::vector<std::uint32_t>{0, 3})},
-            {"Expires", Value(std::uint64_t{0})},
-            {"Lingering", Value(false)},
-            {"Parent", Value(std::string())},
-            {"OverSubscribable", Value(false)},
-            {"Attached", Value(BusAttached{{0, 0}, {3, 0}})},
-            {"Job", Value(std::string())}};
-}
 
 ManagedObjects objectsOf(const Properties& device, const Properties& environment) {
     return {{std::string("/d/10"), {{DeviceProxy::INTERFACE_NAME, device}}},
@@ -64,14 +24,11 @@ const Properties managerProperties{{"DriverVersion", Value(std::string("550"))},
                                    {"Isolation", Value(std::string("user"))}};
 
 TEST(MachineConversions, ReadWhichDevicesAreFree) {
-    const auto conditionOf = [](const Properties& device) {
-        return toDeviceConditions(objectsOf(device, plainEnvironment("1", 1))).at(10);
-    };
-    EXPECT_TRUE(conditionOf(plainDevice(10)).isFree);
+    EXPECT_TRUE(toDeviceState(plainDevice(10)).isFree);
     Properties device = changed(plainDevice(10), "Free", Value(false));
     device = changed(device, "UnaccountedMemory", Value(std::uint64_t{37}));
-    EXPECT_FALSE(conditionOf(device).isFree);
-    EXPECT_EQ(conditionOf(device).unaccountedMemoryBytes, 37U);
+    EXPECT_FALSE(toDeviceState(device).isFree);
+    EXPECT_EQ(toDeviceState(device).unaccountedMemoryBytes, 37U);
 }
 
 TEST(MachineConversions, ReadUnknownMemoryAsNone) {
@@ -95,13 +52,13 @@ TEST(MachineConversions, ReadTheWholeMachine) {
     EXPECT_EQ(machine.driverVersion, "550");
     EXPECT_EQ(machine.isolation, "user");
     ASSERT_EQ(machine.devices.size(), 2U);
-    EXPECT_EQ(machine.devices[0].state.device.index, 2U) << "by index";
-    EXPECT_EQ(machine.devices[1].state.utilizationPercent, 93U);
+    EXPECT_EQ(machine.devices[0].device.index, 2U) << "by index";
+    EXPECT_EQ(machine.devices[1].utilizationPercent, 93U);
     EXPECT_EQ(machine.devices[1].pciAddress, "0000:65:00.0");
     EXPECT_EQ(machine.devices[1].powerLimitMilliwatts, 400'000U);
     EXPECT_EQ(machine.devices[1].reservedFor, "slurm");
     ASSERT_EQ(machine.environments.size(), 2U);
-    EXPECT_EQ(machine.environments[0].environment.id, "9") << "oldest first";
+    EXPECT_EQ(machine.environments[0].id, "9") << "oldest first";
     EXPECT_EQ(machine.environments[1].parent, "9");
     EXPECT_EQ(machine.environments[1].job, "4");
     ASSERT_EQ(machine.environments[1].attached.size(), 2U);
@@ -123,7 +80,6 @@ TEST(MachineConversions, KnowTheValuesThatMeanUnknown) {
 TEST(MachineConversions, RefuseAMachineThatLacksAProperty) {
     const auto read = [](const Properties& device, const Properties& manager) {
         const ManagedObjects objects = objectsOf(device, plainEnvironment("7", 2));
-        toDeviceConditions(objects);
         toMachine(objects, manager);
     };
     const Properties whole = plainDevice(10);

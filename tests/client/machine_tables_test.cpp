@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The tables of devices and environments at the widths of terminals: unknown readings, processes
 // outside genv, MIG instances, wide characters, and a driver that does not answer.
-#include "client/genvctl/reports/device_table.hpp"
+#include "client/genvctl/reports/device_listing.hpp"
 #include "client/genvctl/reports/environment_table.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30U;
 
-std::string userOf(std::uint32_t uid) {
-    return uid == 1002 ? "bob" : std::to_string(uid);
+ProcessDescription processOf(std::uint32_t pid, const std::string& user,
+                             std::optional<std::string> environment, const ProcessUse& use) {
+    return {pid, 1001, user, std::move(environment), "python3", {use}, {}};
 }
 
 // Two GPUs and a MIG instance. Alice holds the first GPU in an environment whose name has wide
@@ -34,7 +35,7 @@ class MachineTables : public testing::Test {
         environment.user = "alice";
         environment.devices = {0};
         environment.expires = Time{std::chrono::hours{2}};
-        overview.environments = {environment};
+        machine.environments = {environment};
         list.entries = {{"7", 1001, "alice", "木の名前", {}, {1573}}};
         list.details["7"] = environment;
     }
@@ -48,7 +49,7 @@ class MachineTables : public testing::Test {
         state.usedMemoryBytes = used;
         state.utilizationPercent = utilization;
         state.temperatureCelsius = temperature;
-        overview.devices.push_back(state);
+        machine.devices.push_back(state);
     }
 
     // Returns the lines of a table on a terminal, and expects each to fit the width.
@@ -63,7 +64,7 @@ class MachineTables : public testing::Test {
         return lines;
     }
     std::vector<std::string> deviceLines(std::size_t width) {
-        devices.details = deviceDetails(overview, processes, userOf);
+        devices.details = deviceDetails(machine, processes);
         return lines(deviceTable(devices, options), width);
     }
     std::vector<std::string> environmentLines(std::size_t width) {
@@ -71,37 +72,69 @@ class MachineTables : public testing::Test {
         return lines(environmentTable(list, options, Time{}), width);
     }
 
-    Overview overview;
+    [[nodiscard]] Json devicesJson() const {
+        const MachineAnswers answers{machine, {}, processes};
+        return MachineObjects(answers).devices();
+    }
+
+    Machine machine;
     DeviceList devices;
     EnvironmentList list;
-    std::optional<std::vector<ComputeProcess>> processes = std::vector<ComputeProcess>{};
+    std::optional<std::vector<ProcessDescription>> processes = std::vector<ProcessDescription>{};
     ListingOptions options;
 };
 
 TEST_F(MachineTables, SayWhichMemoryNoProcessAccountsForAndWhatIsFree) {
-    devices.details = deviceDetails(overview, processes, userOf);
-    devices.details->conditions = {{0, {false, 0}}, {1, {false, 37 * gibibyte}}, {8, {true, 0}}};
+    machine.devices[1].unaccountedMemoryBytes = 37 * gibibyte;
+    machine.devices[2].isFree = true;
+    devices.details = deviceDetails(machine, processes);
     std::string all;
     for (const std::string& line : lines(deviceTable(devices, options), 200))
         all += line + "\n";
     EXPECT_NE(all.find("37 GiB in use by no process"), std::string::npos) << all;
-    const Json json = devicesJson(devices, {});
+    const Json json = devicesJson();
     EXPECT_EQ(json[1]["free"], false);
-    EXPECT_EQ(json[1]["unaccounted_memory"], 37 * gibibyte);
+    EXPECT_EQ(json[1]["unaccounted_memory_bytes"], 37 * gibibyte);
     EXPECT_EQ(json[2]["free"], true);
+}
+
+TEST_F(MachineTables, SayWhatIsOnLoanAndForWhomAnEnvironmentIsParked) {
+    ASSERT_FALSE(devices.held.at(0).attachments.empty());
+    const std::string holder = devices.held[0].attachments[0].environment;
+    LoanStates& loans = devices.holders.loans;
+    loans.preemptible = {holder, "70"};
+    loans.parking["70"].takenBy = "bob";
+    loans.parking["70"].state = "parked";
+    loans.parking["70"].reason = "taken";
+    loans.expected["70"] = currentTime();
+    const std::string back = shortTimestamp(loans.expected["70"], currentTime());
+    devices.holders.parked[0] = {{"70", "training", {}}};
+    const auto rows = deviceLines(200);
+    EXPECT_NE(rows.at(1).find(" (on loan)"), std::string::npos) << rows[1];
+    EXPECT_NE(rows.at(2).find("70 "), std::string::npos) << rows[2];
+    EXPECT_NE(rows.at(2).find("training"), std::string::npos) << rows[2];
+    EXPECT_NE(rows.at(2).find("parked for bob, back about " + back), std::string::npos) << rows[2];
+    list.loans = loans;
+    list.entries = {{"70", 1001, "alice", std::nullopt, Time{}, {12}},
+                    {holder, 1001, "alice", std::nullopt, Time{}, {13}}};
+    const auto environments = environmentLines(200);
+    const std::string day = shortTimestamp(loans.expected["70"], Time{});
+    EXPECT_NE(environments.at(1).find("12 (parked for bob, back about " + day + ")"),
+              std::string::npos)
+        << environments[1];
+    EXPECT_NE(environments.at(2).find("13 (preemptible)"), std::string::npos) << environments[2];
 }
 
 TEST_F(MachineTables, ShowAnUnknownTotalAsUnknown) {
     devices.held.clear();
-    overview.devices.clear();
+    machine.devices.clear();
     add({0, "GPU-0", "NVIDIA GB10", 0}, {}, 5, 40);
     add({1, "GPU-1", "NVIDIA GB10", 128 * gibibyte}, {}, 5, 40);
     const auto rows = deviceLines(200);
     EXPECT_NE(rows.at(1).find("-/- GiB"), std::string::npos) << rows.at(1);
     EXPECT_NE(rows.at(2).find("-/128.0 GiB"), std::string::npos) << rows.at(2);
-    const Json json = devicesJson(devices, {});
-    EXPECT_EQ(json[0]["total_memory"], nullptr);
-    EXPECT_EQ(json[0]["used_memory"], nullptr);
+    EXPECT_EQ(devicesJson()[0]["total_memory_bytes"], nullptr);
+    EXPECT_EQ(devicesJson()[0]["used_memory_bytes"], nullptr);
 }
 
 TEST_F(MachineTables, SayWhoHoldsWhatAndHowBusyItIs) {
@@ -132,15 +165,15 @@ TEST_F(MachineTables, LeaveOutWhatDoesNotFit) {
 }
 
 TEST_F(MachineTables, SayWhoUsesADeviceFromOutside) {
-    processes = {{4711, 1002, std::nullopt, {{1, gibibyte}}},
-                 {4712, 1002, std::nullopt, {{1, gibibyte}}},
-                 {4713, 1002, std::nullopt, {{8, {}}}},
-                 {4714, 0, std::nullopt, {{8, {}}}},
-                 {1573, 1001, "7", {{0, gibibyte}}}};
+    processes = {processOf(4711, "bob", std::nullopt, {1, gibibyte, {}}),
+                 processOf(4712, "bob", std::nullopt, {1, gibibyte, {}}),
+                 processOf(4713, "bob", std::nullopt, {8, {}, {}}),
+                 processOf(4714, "root", std::nullopt, {8, {}, {}}),
+                 processOf(1573, "alice", "7", {0, gibibyte, {}})};
     const auto wide = deviceLines(200);
     EXPECT_EQ(wide[1].find("outside"), std::string::npos);
     EXPECT_TRUE(wide[2].ends_with(" in use by bob, outside genv")) << wide[2];
-    EXPECT_TRUE(wide[3].ends_with(" in use by bob, 0, outside genv")) << wide[3];
+    EXPECT_TRUE(wide[3].ends_with(" in use by bob, root, outside genv")) << wide[3];
     const auto narrow = deviceLines(80);
     EXPECT_NE(narrow[2].find("in use by bob"), std::string::npos) << narrow[2];
 }
@@ -149,28 +182,27 @@ TEST_F(MachineTables, AreThereWhereTheDriverDoesNotAnswer) {
     processes.reset();
     const auto wide = deviceLines(200);
     EXPECT_TRUE(wide[1].ends_with(" -/80.0 GiB    -     -     -")) << wide[1];
-    const Json json = devicesJson(devices, {});
-    EXPECT_TRUE(json[0]["outside"].is_null());
     EXPECT_TRUE(environmentLines(200)[1].ends_with(" -")) << environmentLines(200)[1];
 }
 
 TEST_F(MachineTables, HaveNoReadingsOfAStaleDevice) {
-    overview.devices[0].health = "stale";
+    machine.devices[0].health = "stale";
     EXPECT_NE(deviceLines(200)[1].find(" -/80.0 GiB    -     -"), std::string::npos);
 }
 
 TEST_F(MachineTables, SumMemoryOnlyWhereAllOfItIsKnown) {
-    processes = {{1573, 1001, "7", {{0, gibibyte}}}, {1574, 1001, "7", {{0, gibibyte / 2}}}};
+    processes = {processOf(1573, "alice", "7", {0, gibibyte, {}}),
+                 processOf(1574, "alice", "7", {0, gibibyte / 2, {}})};
     EXPECT_TRUE(environmentLines(200)[1].ends_with(" in 2h         1.5 GiB"))
         << environmentLines(200)[1];
-    processes->push_back({1575, 1001, "7", {{0, {}}}});
+    processes->push_back(processOf(1575, "alice", "7", {0, {}, {}}));
     EXPECT_TRUE(environmentLines(200)[1].ends_with(" in 2h         -"));
 }
 
 TEST_F(MachineTables, AreTheReferencesForPrograms) {
     options.format = "csv";
     options.timestamp = true;
-    devices.details = deviceDetails(overview, processes, userOf);
+    devices.details = deviceDetails(machine, processes);
     Table table = deviceTable(devices, options);
     table.leaveOutExtras();
     EXPECT_TRUE(table.csv(true).starts_with("ID,ENV ID,ENV NAME,ATTACHED\n0,7,木の名前,"));
@@ -201,7 +233,7 @@ TEST_F(MachineTables, ShowNoTextThatATerminalObeys) {
 TEST_F(MachineTables, HaveAHeaderWithoutDevices) {
     devices = {};
     list = {};
-    overview = {};
+    machine = {};
     EXPECT_EQ(deviceLines(120).size(), 1U);
     EXPECT_EQ(environmentLines(120).size(), 1U);
 }

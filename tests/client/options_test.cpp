@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/libgenv/conversions.hpp"
-#include "client/libgenv/option_values.hpp"
+#include "client/libgenv/option_contents.hpp"
 #include "genv/options.hpp"
 
 #include <gtest/gtest.h>
@@ -24,6 +24,8 @@ TEST(Options, SendWhatIsSetAndNothingElse) {
     EXPECT_EQ(dictionary.at("count").get<std::uint32_t>(), 2U);
     EXPECT_TRUE(dictionary.at("over-subscribe").get<bool>());
     EXPECT_TRUE(toDictionary(attach.setExact(true)).at("exact").get<bool>());
+    EXPECT_EQ(toDictionary(attach.setPreemptible("no")).at("preemptible").get<std::string>(), "no");
+    attach.setPreemptible({});
     EXPECT_TRUE(toDictionary(attach.setCount({}).setOverSubscribe(false).setExact(false)).empty());
 }
 
@@ -40,6 +42,7 @@ TEST(Options, SendEveryOptionOfAnActivation) {
                                              .setModel("A100")
                                              .setOverSubscribe(true)
                                              .setOverSubscribable(true)
+                                             .setPreemptible("end")
                                              .setWait(true)
                                              .setTimeout(std::chrono::seconds{5})
                                              .setLifetime(std::chrono::hours{2})
@@ -47,7 +50,8 @@ TEST(Options, SendEveryOptionOfAnActivation) {
                                              .setJob("12")
                                              .setEvict(true)
                                              .setEnds(Time{std::chrono::seconds{3}}));
-    EXPECT_EQ(sent.size(), 18U);
+    EXPECT_EQ(sent.size(), 19U);
+    EXPECT_EQ(sent.at("preemptible").get<std::string>(), "end");
     EXPECT_TRUE(sent.at("over-subscribable").get<bool>());
     EXPECT_EQ(sent.at("job").get<std::string>(), "12");
     EXPECT_TRUE(sent.at("evict").get<bool>());

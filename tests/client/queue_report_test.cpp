@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/reports/queue_report.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <sstream>
+#include <utility>
 
 namespace genv::tests {
 namespace {
@@ -24,6 +25,43 @@ QueueDescription bobs() {
     return request;
 }
 
+WaitingRequest waits(QueueDescription description) {
+    WaitingRequest request;
+    request.description = std::move(description);
+    return request;
+}
+
+TEST(QueueReport, SaysWhatIsTakenForARequestAndWhatWasTakenFromOne) {
+    constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
+    WaitingRequest taker = waits(bobs());
+    taker.taking = Taking{{{"7", "training", "alice", 12 * gibibyte}, {"8", "", "carol", 0}},
+                          {0, 1},
+                          std::chrono::milliseconds{5200},
+                          {}};
+    WaitingRequest taken = waits(bobs());
+    taken.description.entry.environment = "7";
+    taken.description.entry.uid = 1001;
+    taken.description.user = "alice";
+    taken.resumes = true;
+    taken.description.priority = 100;
+    taken.problem = "process 12 uses MPS";
+    ctl::LoanStates loans;
+    loans.preemptible.insert("7");
+    loans.parking["7"].takenBy = "bob";
+    loans.parking["7"].state = "parked";
+    loans.parking["7"].reason = "taken";
+    const std::string since = ctl::shortTimestamp(now - std::chrono::minutes(5), now);
+    const std::string standing = "   use 12.5 GPU hours, weight 100, overtaken 0 times\n";
+    EXPECT_EQ(ctl::queueReport({taker, taken}, loans, now, 200),
+              "1. bob(1002) waits for 4 GPUs, environment 71, since " + since + "\n" + standing +
+                  "   parking \"training\" of alice, environment 8 of carol for GPUs 0,1: 12 GiB, "
+                  "about 6 s; expected start unknown\n"
+                  "1. alice(1001) waits to go on, for 4 GPUs, environment 7, since " +
+                  since + "\n" + standing +
+                  "   parked for a request of bob; others hold the GPUs; the last taking failed: "
+                  "process 12 uses MPS; expected start unknown\n");
+}
+
 TEST(QueueReport, SaysWhereEachRequestStandsAndWhatItWaitsFor) {
     QueueDescription first = bobs();
     first.overtakings = 1;
@@ -35,7 +73,7 @@ TEST(QueueReport, SaysWhereEachRequestStandsAndWhatItWaitsFor) {
     second.priority = -5;
     second.waitsFor = "quota";
     second.hold = {"MaxDevicesPerUser", 2, 2};
-    EXPECT_EQ(ctl::queueReport({first, second}, now, 80),
+    EXPECT_EQ(ctl::queueReport({waits(first), waits(second)}, {}, now, 80),
               "1. bob(1002) waits for 4 GPUs, environment 71, since " +
                   ctl::shortTimestamp(now - std::chrono::minutes(5), now) +
                   "\n"
@@ -54,7 +92,7 @@ TEST(QueueReport, SaysWhereEachRequestStandsAndWhatItWaitsFor) {
 }
 
 TEST(QueueReport, FitsANarrowTerminal) {
-    std::istringstream lines(ctl::queueReport({bobs()}, now, 40));
+    std::istringstream lines(ctl::queueReport({waits(bobs())}, {}, now, 40));
     for (std::string line; std::getline(lines, line);)
         EXPECT_LE(ctl::cells(line), 40U) << line;
 }
@@ -63,7 +101,7 @@ TEST(QueueReport, ShowsNothingThatATerminalActsOn) {
     QueueDescription request = bobs();
     request.user = "\x1b[2Jbob";
     request.hold = {"\x1b[2J", 1, 1}; // of a service that is not to be believed
-    EXPECT_EQ(ctl::queueReport({request}, now, 80).find('\x1b'), std::string::npos);
+    EXPECT_EQ(ctl::queueReport({waits(request)}, {}, now, 80).find('\x1b'), std::string::npos);
 }
 
 } // namespace

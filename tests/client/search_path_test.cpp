@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/genvctl/doctor/places.hpp"
+#include "client/genvctl/doctor/system_places.hpp"
 #include "client/genvctl/shell/shims_folder.hpp"
 #include "client/genvctl/shell/variables.hpp"
 #include "client/search_path.hpp"
@@ -30,7 +30,7 @@ class SearchPath : public testing::Test {
 TEST_F(SearchPath, IsTheSystemsDefaultWhereTheVariableIsUnset) {
     unsetenv("PATH");
     EXPECT_EQ(client::searchPath(), "/bin:/usr/bin");
-    EXPECT_EQ(Places::own().searchPath, "/bin:/usr/bin");
+    EXPECT_EQ(SystemPlaces::own().searchPath, "/bin:/usr/bin");
 }
 
 TEST_F(SearchPath, IsTheVariableEvenIfThatIsEmpty) {

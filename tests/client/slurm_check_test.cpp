@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The doctor on a node of a Slurm cluster. The tests cause each fault in the files of a separate
 // root folder.
-#include "client/genvctl/doctor/slurm.hpp"
+#include "client/genvctl/doctor/slurm_check.hpp"
 #include "client/genvctl/doctor/slurm_configuration.hpp"
 #include "tests/service/temporary_folder.hpp"
 
@@ -12,7 +12,7 @@
 namespace genv::ctl::doctor {
 namespace {
 
-using enum Verdict;
+using enum DoctorVerdict;
 
 constexpr const char* hookFolder = "usr/libexec/genv/slurm/";
 
@@ -43,22 +43,22 @@ class SlurmCheck : public testing::Test {
         machine.write("etc/slurm/slurm.conf", slurm);
     }
     void remove(const std::string& file) { std::filesystem::remove(machine.path() / file); }
-    Finding look(std::optional<std::set<std::string>> known = std::set<std::string>{"GPU-a",
-                                                                                    "GPU-b"}) {
+    DoctorFinding look(std::optional<std::set<std::string>> known = std::set<std::string>{
+                           "GPU-a", "GPU-b"}) {
         SlurmFacts facts = gatherSlurmFacts(places);
         facts.known = std::move(known);
-        Finding finding = judgeSlurm(facts);
+        DoctorFinding finding = judgeSlurm(facts);
         EXPECT_EQ(finding.advice.empty(), finding.verdict == Ok) << finding.advice;
         return finding;
     }
-    void expect(Verdict verdict, const std::string& found) {
-        const Finding finding = look();
+    void expect(DoctorVerdict verdict, const std::string& found) {
+        const DoctorFinding finding = look();
         EXPECT_EQ(finding.found, found);
         EXPECT_EQ(finding.verdict, verdict);
     }
 
     tests::TemporaryFolder machine;
-    Places places;
+    SystemPlaces places;
     std::string slurm = "ClusterName=c\n"
                         "GresTypes=gpu,shard # both\n"
                         "TaskPlugin=task/affinity,task/cgroup\n"
@@ -89,7 +89,7 @@ TEST_F(SlurmCheck, TellsDevicesThatSlurmHasNotNamedFromDevicesThatGenvHasNot) {
     SlurmFacts facts = gatherSlurmFacts(places);
     EXPECT_EQ(judgeSlurm(facts).found, "Slurm schedules GPUs, and genvd does not know which");
     facts.reserves = true;
-    const Finding finding = judgeSlurm(facts);
+    const DoctorFinding finding = judgeSlurm(facts);
     EXPECT_EQ(finding.found, "genvd has not learned from Slurm which GPUs it has here");
     EXPECT_EQ(finding.verdict, Problem);
     EXPECT_EQ(finding.advice, "\"journalctl -u genvd\" says why.");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The hooks' interpretation of a job's variables and of the service's file.
-#include "client/genvctl/slurm/job.hpp"
+#include "client/genvctl/slurm/hook_job.hpp"
 #include "tests/service/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

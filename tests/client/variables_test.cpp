@@ -64,6 +64,20 @@ TEST(EnvironmentVariables, NameTheStatusFileThatIsThere) {
     unsetenv("GENV_RUNTIME_DIRECTORY");
 }
 
+TEST(EnvironmentVariables, TakeTheDevicesFromTheFileOfThisVeryEnvironment) {
+    const tests::TemporaryFolder folder;
+    folder.write("shell/whole", "99 5\n0,2\n99 a sentence\n");
+    folder.write("shell/none", "99 5\n-1\n");
+    folder.write("shell/cut", "99 5\n0,");
+    setenv("GENV_RUNTIME_DIRECTORY", folder.path().c_str(), 1);
+    EXPECT_EQ(devicesInStatusFile("whole", "5"), "0,2");
+    EXPECT_EQ(devicesInStatusFile("none", "5"), "-1");
+    EXPECT_EQ(devicesInStatusFile("cut", "5"), std::nullopt);
+    EXPECT_EQ(devicesInStatusFile("whole", "6"), std::nullopt) << "an earlier one with that id";
+    EXPECT_EQ(devicesInStatusFile("missing", "5"), std::nullopt);
+    unsetenv("GENV_RUNTIME_DIRECTORY");
+}
+
 TEST(EnvironmentVariables, HaveNoValueForWhatIsUnset) {
     for (const Variable& variable : configurationVariables({}))
         EXPECT_EQ(variable.value, std::nullopt) << variable.name;

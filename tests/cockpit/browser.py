@@ -17,12 +17,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 sys.dont_write_bytecode = True
 
 from selenium import webdriver  # noqa: E402
+from selenium.common.exceptions import NoSuchFrameException, StaleElementReferenceException  # noqa: E402
 from selenium.webdriver.chrome.options import Options  # noqa: E402
 from selenium.webdriver.chrome.service import Service  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.support.ui import Select  # noqa: E402
 
-from bus_scenario import BUS_FOLDER, DEADLINE_SECONDS, programs  # noqa: E402
+from bus_scenario import BUS_FOLDER, programs  # noqa: E402
 from waiting import until  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -89,10 +90,29 @@ def stand_in(name, target):
     mount("--bind", file, target)
 
 
+def give_user_bus():
+    """Gives logins what pam_systemd gives them, and a genvctl."""
+    variables = FOLDER / "environment"
+    variables.write_text("XDG_RUNTIME_DIR=/run/user/1003\nDBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1003/bus\n", encoding="utf-8")
+    mount("--bind", variables, "/etc/environment")
+    cover(pathlib.Path("/usr/local/bin"))
+    pathlib.Path("/usr/local/bin/genvctl").symlink_to(programs["genvctl"])
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def unless_replaced(condition):
+    """Returns a condition for until() that is false when Cockpit's shell replaces an element between two questions about it."""
+    def holds():
+        try:
+            return condition()
+        except (NoSuchFrameException, StaleElementReferenceException):
+            return False
+    return holds
 
 
 class Cockpit:
@@ -102,8 +122,12 @@ class Cockpit:
         install(build)
         allow_sudo()
         stand_in("systemd-run", "/usr/bin/systemd-run")
-        pathlib.Path("/run/user/1003").mkdir(parents=True)
-        os.chown("/run/user/1003", 1003, 1003)
+        self.has_manager = pathlib.Path("/run/user/1003/bus").exists()
+        if self.has_manager:
+            give_user_bus()
+        else:
+            pathlib.Path("/run/user/1003").mkdir(parents=True)
+            os.chown("/run/user/1003", 1003, 1003)
         self.login = subprocess.Popen([HERE / "stand-ins/login1", LINGERED], stderr=subprocess.DEVNULL)
         self.port = free_port()
         configuration = FOLDER / "etc/cockpit/cockpit.conf"
@@ -158,20 +182,24 @@ class Browser:
         self.enter_page()
 
     def enter_page(self):
+        until(unless_replaced(self.enters_page), "the page")
+
+    def enters_page(self):
+        """Turns to the frame of the page, and returns whether that is ready."""
         self.driver.switch_to.default_content()
-        frame = self.await_element('iframe[name="cockpit1:localhost/genv"]')
-        self.driver.switch_to.frame(frame)
-        self.await_element('body[data-phase="ready"]')
+        for frame in self.elements('iframe[name="cockpit1:localhost/genv"]'):
+            self.driver.switch_to.frame(frame)
+            return bool(self.elements('body[data-phase="ready"]'))
+        return False
 
     def elements(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def await_element(self, selector):
-        until(lambda: self.elements(selector), selector, DEADLINE_SECONDS)
-        return self.elements(selector)[0]
+        return until(lambda: self.elements(selector), selector)[0]
 
     def await_visible(self, selector):
-        return until(lambda: next((each for each in self.elements(selector) if each.is_displayed()), None), selector, DEADLINE_SECONDS)
+        return until(unless_replaced(lambda: next((each for each in self.elements(selector) if each.is_displayed()), None)), selector)
 
     def text(self, selector="body"):
         return self.driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
@@ -207,16 +235,16 @@ class Browser:
 
     def become_administrator(self):
         self.driver.switch_to.default_content()
-        until(lambda: self.press_text("Administrative access") or self.press_text("Limited access"), "the switch of the shell")
+        until(unless_replaced(lambda: self.press_text("Administrative access") or self.press_text("Limited access")), "the switch of the shell")
         password = self.await_visible("input[type=password]")
         password.send_keys(PASSWORD)
-        until(lambda: self.press_text("Authenticate"), "the button of the password")
+        until(unless_replaced(lambda: self.press_text("Authenticate")), "the button of the password")
         self.driver.switch_to.default_content()
         until(lambda: not self.elements("input[type=password]"), "the end of the question")
-        until(lambda: self.press_text("Close", optional=True) or True, "a button")
+        until(unless_replaced(lambda: self.press_text("Close") or True), "a button")
         self.enter_page()
 
-    def press_text(self, text, optional=False):
+    def press_text(self, text):
         for button in self.elements("button"):
             if button.is_displayed() and text in button.text:
                 button.click()

@@ -96,6 +96,7 @@ class German(PageTest):
         self.activate("alice", "--gpus 1", "--name training")
         self.page.await_text("Belegt", '[aria-labelledby="gpu-0"]')
         self.page.await_text("Meine Umgebungen")
+        self.page.await_text("Hier können keine Jobs laufen", "#jobs")
         # The page puts events into words itself. The service speaks English.
         self.activate("carol", "--gpus 1", "--name klein")
         self.page.await_text("Umgebung klein von carol gestartet", "#events")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The holdings of a user, and the refusal of grants beyond an administrator's limits.
-#include "core/admission.hpp"
-#include "core/holdings.hpp"
+#include "core/ledger/holdings.hpp"
+#include "core/limits/admission.hpp"
 #include "tests/core/rules_fixture.hpp"
 
 namespace genv::tests {

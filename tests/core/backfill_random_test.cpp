@@ -2,9 +2,9 @@
 // Holders and waiting requests with and without leases come and go at random. The first request in
 // the queue never starts later than forecast, every request is served in the end, and no device is
 // idle for longer than KeepFor while a request waits whose lease would end in time.
-#include "core/error.hpp"
-#include "core/forecast.hpp"
-#include "core/leases.hpp"
+#include "core/base/error.hpp"
+#include "core/environments/leases.hpp"
+#include "core/queue/forecast.hpp"
 #include "tests/core/queue_fixture.hpp"
 #include "tests/core/seeds.hpp"
 
@@ -89,7 +89,7 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
     // queue.
     core::Forecast::Start startOfFirst() {
         const auto& [ticket, id] = *ledger.waits().begin();
-        const core::Environment& environment = ledger.get(id);
+        const core::EnvironmentRecord& environment = ledger.get(id);
         const core::Wait& wait = ledger.wait(ticket);
         const core::Forecast forecast(
             ledger.devices(),
@@ -119,7 +119,7 @@ class RandomLeases : public Queueing, public ::testing::WithParamInterface<unsig
         for (const auto& [sequence, environment] : std::map(ledger.environments())) {
             const bool isLent = std::any_of(
                 environment.attachments.begin(), environment.attachments.end(),
-                [this](const core::Attachment& attachment) {
+                [this](const core::DeviceAttachment& attachment) {
                     return std::any_of(
                         attachment.keptFor.begin(), attachment.keptFor.end(),
                         [this](std::uint64_t ticket) { return ledger.waits().contains(ticket); });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Devices that are kept for a waiting request are lent to requests whose leases end in time, and
 // not for longer. The start of a waiting request is never delayed.
-#include "core/admission.hpp"
-#include "core/leases.hpp"
-#include "core/sentences.hpp"
+#include "core/environments/leases.hpp"
+#include "core/limits/admission.hpp"
+#include "core/sentences/sentences.hpp"
 #include "tests/core/queue_fixture.hpp"
 
 namespace genv::tests {
@@ -286,7 +286,7 @@ TEST_F(Backfilling, EndsInTimeAlsoWhereTheEnvironmentGetsALongerLease) {
     ledger.detach("10", {0}, bob);
     scheduler.turn();
     ASSERT_EQ(devicesOf("50"), (Indices{0, 1}));
-    const core::Environment& environment = ledger.get("50");
+    const core::EnvironmentRecord& environment = ledger.get("50");
     EXPECT_EQ(environment.endOf(*environment.attachmentTo("GPU-1")), end);
     EXPECT_EQ(environment.endOf(*environment.attachmentTo("GPU-0")), clock.bootNow() + hours{10});
 }

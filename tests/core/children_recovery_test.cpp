@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Environments within others are restored after a restart, without devices that their parents do
 // not hold.
-#include "core/recovery.hpp"
+#include "core/ledger/recovery.hpp"
 #include "tests/core/children_fixture.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The effects of the rules, the driver's samples and the ends of shells on environments within
 // others.
-#include "core/idleness.hpp"
-#include "core/membership.hpp"
-#include "core/memory_watch.hpp"
+#include "core/devices/idleness.hpp"
+#include "core/devices/memory_watch.hpp"
+#include "core/ledger/membership.hpp"
 #include "tests/core/children_fixture.hpp"
 #include "tests/core/isolation_fixture.hpp"
 #include "tests/core/rules_fixture.hpp"
@@ -113,10 +113,11 @@ TEST_F(ChildrenUnderRules, KeepTheirParentFromBeingIdle) {
 TEST_F(ChildrenUnderRules, AreTheNearestToTheirProcesses) {
     const auto of = [&](std::vector<core::ProcessIdentity> ancestors,
                         const std::optional<core::SlurmCgroup>& job = std::nullopt) {
-        core::ComputeProcess process = computeProcess(500, alice, {"GPU-0"});
+        core::ObservedProcess process = computeProcess(500, alice, {"GPU-0"});
         process.ancestors = std::move(ancestors);
         process.slurm = job;
-        const core::Environment* environment = core::environmentOf(core::lookupIn(ledger), process);
+        const core::EnvironmentRecord* environment =
+            core::environmentOf(core::lookupIn(ledger), process);
         return environment != nullptr ? environment->id : "";
     };
     EXPECT_EQ(of({{400, 7}, {11, 7}, {10, 7}}), "11");
@@ -145,9 +146,9 @@ class ChildrenThatStay : public ChildrenTest {
   protected:
     ChildrenThatStay() { allowed = true; }
     // A process inside an environment, as a descendant of the environment's root process.
-    core::ComputeProcess below(core::Pid root, core::Pid pid,
-                               const std::vector<core::DeviceUuid>& devices) {
-        core::ComputeProcess process = worker(pid, alice, devices, "");
+    core::ObservedProcess below(core::Pid root, core::Pid pid,
+                                const std::vector<core::DeviceUuid>& devices) {
+        core::ObservedProcess process = worker(pid, alice, devices, "");
         process.ancestors = {{root, 7}};
         return process;
     }
@@ -156,8 +157,8 @@ class ChildrenThatStay : public ChildrenTest {
 TEST_F(ChildrenThatStay, LeaveWhatTheyUseToTheirParentWhichLingersForIt) {
     holding("10", alice, {0, 1, 2});
     start("10", "11", alice);
-    const core::ComputeProcess itself = computeProcess(11, alice, {"GPU-0"}); // the root
-    const core::ComputeProcess below11 = below(11, 500, {"GPU-0"});
+    const core::ObservedProcess itself = computeProcess(11, alice, {"GPU-0"}); // the root
+    const core::ObservedProcess below11 = below(11, 500, {"GPU-0"});
     processes.exit(10);
     EXPECT_TRUE(ledger.get("10").pendingEnd && ledger.get("11").isRegistered());
     sample(sampleOf(4, {itself, below11}));
@@ -194,7 +195,7 @@ TEST_F(ChildrenThatStay, GoOnWhereSomebodyJoinsTheirParentInTime) {
 TEST_F(ChildrenThatStay, LingerThemselvesAndKeepTheDeviceFromTheirSiblings) {
     holding("10", alice, {0, 1});
     start("10", "11", alice);
-    const core::ComputeProcess remaining = worker(500, alice, {"GPU-0"}, "11");
+    const core::ObservedProcess remaining = worker(500, alice, {"GPU-0"}, "11");
     processes.exit(11);
     sample(sampleOf(4, {remaining}));
     ASSERT_TRUE(isLingering("11"));
@@ -210,7 +211,7 @@ TEST_F(ChildrenThatStay, LingerThemselvesAndKeepTheDeviceFromTheirSiblings) {
 TEST_F(ChildrenThatStay, LeaveALostDeviceWithTheirParent) {
     holding("10", alice, {0, 3});
     start("10", "11", alice, count(2));
-    const core::ComputeProcess remaining = worker(500, alice, {"GPU-3"}, "11");
+    const core::ObservedProcess remaining = worker(500, alice, {"GPU-3"}, "11");
     processes.exit(11);
     sample(sampleOf(4, {remaining}));
     ASSERT_TRUE(isLingering("11"));

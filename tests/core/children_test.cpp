@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Environments within environments: a child holds some of its parent's devices, nobody else has
 // less because of it, and it loses each device that its parent loses.
-#include "core/caps.hpp"
-#include "core/evictor.hpp"
+#include "core/rules/evictor.hpp"
+#include "core/settings/caps.hpp"
 #include "tests/core/children_fixture.hpp"
 
 namespace genv::tests {
@@ -312,7 +312,7 @@ class ChildrenOfJobs : public ChildrenTest {
         startJob({"GPU-0", "GPU-1"});
     }
     void startJob(std::vector<core::DeviceUuid> devices, core::SlurmJobId id = 12) {
-        core::NewJob job{id, alice, "alice", std::move(devices)};
+        core::NewSlurmJob job{id, alice, "alice", std::move(devices)};
         job.evict = true;
         ledger.startJob(job);
     }
@@ -350,7 +350,7 @@ TEST_F(ChildrenOfJobs, EndWithTheJob) {
 
 TEST_F(ChildrenOfJobs, EndWithAJobWhoseNumberAnotherGets) {
     start("slurm-12", "11", alice);
-    core::NewJob other{12, bob, "bob", {"GPU-0"}};
+    core::NewSlurmJob other{12, bob, "bob", {"GPU-0"}};
     ledger.startJob(other);
     EXPECT_EQ(ledger.find("11"), nullptr);
     EXPECT_TRUE(ledger.childrenOf("slurm-12").empty());

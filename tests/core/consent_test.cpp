@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Whose devices over-subscription takes, and whose consent it needs.
-#include "core/consent.hpp"
-#include "core/state_schema.hpp"
+#include "core/placement/consent.hpp"
+#include "core/state/state_schema.hpp"
 #include "tests/core/queue_fixture.hpp"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ AttachRequest sharing(std::uint32_t count) {
     return {CountWanted{count}, {}, {}, true};
 }
 
-core::Configuration consenting() {
-    core::Configuration configuration;
+core::EnvironmentConfiguration consenting() {
+    core::EnvironmentConfiguration configuration;
     configuration.overSubscribable = true;
     return configuration;
 }
@@ -33,7 +33,7 @@ core::Configuration consenting() {
 class Consent : public Queueing {
   protected:
     void consent(const std::string& id, bool consents) {
-        core::ConfigurationChange change;
+        core::EnvironmentConfigurationChange change;
         change.overSubscribable = consents;
         ledger.configure(id, change, ledger.get(id).uid);
         scheduler.turn();
@@ -228,7 +228,7 @@ TEST_F(Consent, IsNeverPassedOverWhereAnotherDeviceWouldDo) {
 
         core::Requester requester(&ledger.get("50"));
         requester.needsConsent = upTo(1) == 0;
-        const auto rank = [&](const core::Device& device) {
+        const auto rank = [&](const core::TableDevice& device) {
             return device.holders.empty() ? 0
                                           : 1 + static_cast<int>(core::sharedWith(device, alice));
         };
@@ -247,7 +247,7 @@ TEST_F(Consent, IsNeverPassedOverWhereAnotherDeviceWouldDo) {
         std::vector<int> taken;
         for (const auto& placed :
              core::place(sharing(wanted), ledger.devices(), requester).attach) {
-            const core::Device& device = ledger.device(placed.facts.index);
+            const core::TableDevice& device = ledger.device(placed.facts.index);
             taken.push_back(rank(device));
             EXPECT_EQ(placed.withoutConsent, core::holdersWithoutConsent(device, alice));
         }

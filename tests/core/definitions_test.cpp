@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The tables of limits and of rules are consistent, and each row is unique.
-#include "core/limit_definitions.hpp"
-#include "core/rule_definitions.hpp"
+#include "core/settings/limit_definitions.hpp"
+#include "core/settings/rule_definitions.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,14 +31,17 @@ TEST(Definitions, OfLimitsDifferInWhatTheyAreCalledAndWhereTheyAreKept) {
         EXPECT_TRUE(keys.insert(limit.key).second) << limit.key;
         EXPECT_TRUE(labels.insert(limit.label).second) << limit.key;
         EXPECT_TRUE(columns.insert(limit.column).second) << limit.key;
-        EXPECT_EQ(limit.allowed(limits), std::nullopt) << limit.key << ": another row set it";
+        EXPECT_EQ(limit.allowed(limits),
+                  limit.isAllowance ? std::optional<std::uint64_t>(0) : std::nullopt)
+            << limit.key << ": another row set it";
         std::visit(
             [&](auto member) {
                 using Value = typename std::remove_cvref_t<decltype(limits.*member)>::value_type;
-                limits.*member = Value{};
+                limits.*member = Value{1};
             },
             limit.member);
-        EXPECT_EQ(limit.allowed(limits), 0U) << limit.key;
+        EXPECT_EQ(limit.allowed(limits), limit.unit() == core::LimitUnit::Time ? 0U : 1U)
+            << limit.key;
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Devices appear, vanish, move and fail. A holding follows the device and not its index.
-#include "core/unwell_devices.hpp"
-#include "core/visible_devices.hpp"
+#include "core/devices/unwell_devices.hpp"
+#include "core/model/visible_devices.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 namespace genv::tests {
@@ -116,9 +116,9 @@ TEST_F(Devices, AreOccupiedByProcessesThatBelongToNoneOfTheirEnvironments) {
     activate("10", alice);
     attachIndices("10", {0});
     core::Observation observation = gpus(2);
-    core::ComputeProcess own = computeProcess(500, alice, {"GPU-0"});
+    core::ObservedProcess own = computeProcess(500, alice, {"GPU-0"});
     own.ancestors = {{10, 7}};
-    core::ComputeProcess astray = computeProcess(501, alice, {"GPU-1"});
+    core::ObservedProcess astray = computeProcess(501, alice, {"GPU-1"});
     astray.ancestors = {{10, 7}};
     observation.processes = {own};
     ledger.observed(observation);
@@ -165,7 +165,7 @@ TEST_F(Devices, ThatAreLostAreNoRoomForAnybody) {
 TEST_F(Devices, AreNamedToCudaByIndexOrWhereThereAreInstancesByUuid) {
     EXPECT_EQ(core::visibleDevices({}, false), "-1") << "which hides every device";
     EXPECT_EQ(core::visibleDevices({}, true), "-1");
-    const std::vector<core::VisibleDevice> attached{{10, "GPU-b"}, {2, "GPU-a"}};
+    const std::vector<core::CudaVisibleDevice> attached{{10, "GPU-b"}, {2, "GPU-a"}};
     EXPECT_EQ(core::visibleDevices(attached, false), "2,10");
     EXPECT_EQ(core::visibleDevices(attached, true), "GPU-a,GPU-b");
     EXPECT_TRUE(core::isInstanceUuid("MIG-1"));
@@ -176,7 +176,7 @@ TEST_F(Devices, AreNamedToCudaByIndexOrWhereThereAreInstancesByUuid) {
 TEST_F(Devices, ThatAreWellAreNoNewsUntilTheyWereIll) {
     haveGpus(1);
     core::UnwellDevices unwell;
-    core::Device device = ledger.device(0);
+    core::TableDevice device = ledger.device(0);
     EXPECT_FALSE(unwell.isNews(device)) << "the first answer after a start";
     device.health = {Health::State::Xid, 79};
     EXPECT_TRUE(unwell.isNews(device));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // People with the uids of systemd's services: when PID 1 is asked, and what its answers mean.
-#include "core/dynamic_uids.hpp"
+#include "core/settings/dynamic_uids.hpp"
 
 #include <gtest/gtest.h>
 

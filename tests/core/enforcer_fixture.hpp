@@ -31,11 +31,11 @@ class EnforcerTest : public RulesTest {
     std::size_t signalled(core::Pid pid) { return states.at(pid)->signals.size(); }
 
     core::Enforcer::Answer keep() {
-        return [this](const std::vector<core::EnforcementAction>* actions,
-                      const std::string& failure) {
-            answers.push_back(actions != nullptr ? std::optional(*actions) : std::nullopt);
-            failures.push_back(failure);
-        };
+        return
+            [this](const std::vector<core::EnforcementEntry>* actions, const std::string& failure) {
+                answers.push_back(actions != nullptr ? std::optional(*actions) : std::nullopt);
+                failures.push_back(failure);
+            };
     }
     void enforce(const core::EnforcementOptions& options = {}) {
         enforcer.run(rules, options, keep());
@@ -49,13 +49,13 @@ class EnforcerTest : public RulesTest {
     /// Returns the messages of the first answer.
     Texts messages() {
         Texts texts;
-        for (const core::EnforcementAction& action : answers.at(0).value())
+        for (const core::EnforcementEntry& action : answers.at(0).value())
             texts.push_back(action.message);
         return texts;
     }
-    std::vector<core::EnforcementAction::Kind> kinds() {
-        std::vector<core::EnforcementAction::Kind> result;
-        for (const core::EnforcementAction& action : answers.at(0).value())
+    std::vector<core::EnforcementEntry::Kind> kinds() {
+        std::vector<core::EnforcementEntry::Kind> result;
+        for (const core::EnforcementEntry& action : answers.at(0).value())
             result.push_back(action.kind);
         return result;
     }
@@ -66,7 +66,7 @@ class EnforcerTest : public RulesTest {
     SilentLog log;
     int looks = 0;
     std::map<core::Pid, std::shared_ptr<FakeProcesses::State>> states;
-    std::vector<std::optional<std::vector<core::EnforcementAction>>> answers;
+    std::vector<std::optional<std::vector<core::EnforcementEntry>>> answers;
     Texts failures;
     core::Terminator terminator{processes, observer, scheduler,
                                 events,    99,       [] { return std::chrono::seconds{10}; }};

@@ -5,7 +5,7 @@
 namespace genv::tests {
 namespace {
 
-using Kind = core::EnforcementAction::Kind;
+using Kind = core::EnforcementEntry::Kind;
 
 // Alice holds devices 0 and 1, one more than permitted. Process 500 runs on device 1, and 501 in no
 // environment.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // When waiting requests are expected to start: from leases, else from the lengths of earlier
 // environments, and shown only while such expectations come true.
-#include "core/expected_start.hpp"
-#include "core/use_record.hpp"
+#include "core/queue/expected_start.hpp"
+#include "core/use/use_record.hpp"
 #include "tests/core/queue_fixture.hpp"
 
 namespace genv::tests {
@@ -100,6 +100,11 @@ TEST_F(ExpectedStarts, AreShownWhileHalfOfThemWereRight) {
     EXPECT_TRUE(history.isReliable());
     history.waited(minutes{60}, minutes{121});
     EXPECT_FALSE(history.isReliable());
+    for (std::size_t i = 0; i < core::StartHistory::maxGuesses; ++i)
+        history.waited(minutes{60}, minutes{121});
+    for (std::size_t i = 0; i < core::StartHistory::maxGuesses; ++i)
+        history.waited(minutes{60}, minutes{60});
+    EXPECT_TRUE(history.isReliable()) << "only the last ones count";
 }
 
 TEST_F(ExpectedStarts, OutliveARestart) {

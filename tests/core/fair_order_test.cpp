@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The order of the queue, as a decision.
-#include "core/fair_order.hpp"
-#include "core/user_use.hpp"
+#include "core/placement/fair_order.hpp"
+#include "core/use/decayed_use.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/core/seeds.hpp"
 

@@ -130,7 +130,7 @@ class FairQueue : public Queueing {
             ids.push_back(ledger.waits().at(ticket));
         return ids;
     }
-    [[nodiscard]] core::Standing standing(const std::string& id) const {
+    [[nodiscard]] core::RequestStanding standing(const std::string& id) const {
         return queue.standing(ledger.get(id).waits.back().ticket);
     }
 };

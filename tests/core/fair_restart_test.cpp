@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The order of the queue and the users' use after a crash, a stop, a reboot, and with broken
 // records.
-#include "core/recovery.hpp"
-#include "core/state_schema.hpp"
+#include "core/ledger/recovery.hpp"
+#include "core/state/state_schema.hpp"
 #include "tests/core/queue_fixture.hpp"
 #include "tests/core/seeds.hpp"
 
@@ -26,7 +26,7 @@ class FairRestart : public Queueing, public ::testing::WithParamInterface<unsign
         core::EventHub events;
         core::Ledger ledger;
         FakeScheduler scheduler;
-        core::UserUse use;
+        core::DecayedUse use;
         core::UseRecorder recorder;
         core::Queue queue;
         Again(FairRestart& test, FakeStore& store, FakeUseStore& useStore)
@@ -176,7 +176,7 @@ class UseRecords : public Queueing {
         scheduler.pass(time);
     }
     double usedAfterRestart() {
-        core::UserUse again(ledger, clock, hours{7 * 24});
+        core::DecayedUse again(ledger, clock, hours{7 * 24});
         core::UseRecorder restarted(again, useStore, clock, scheduler, [] { return false; });
         restarted.restore();
         return again.of(alice, clock.bootNow());

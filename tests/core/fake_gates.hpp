@@ -2,7 +2,7 @@
 // A stand-in for the kernel's gate, controlled by a test.
 #pragma once
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "core/ports/gates.hpp"
 #include "core/ports/reported_opens.hpp"
 
@@ -27,7 +27,7 @@ class FakeGates : public core::Gates {
     std::set<core::DeviceNode> renderNodes;
     std::set<core::Grant> granted;
     std::map<core::Uid, std::optional<core::Uid>> grantees; ///< unset: exempt
-    std::vector<core::Refusals> counted;
+    std::vector<core::RefusedOpens> counted;
     std::vector<core::UidRange> exempted;
     std::vector<std::string> calls; ///< "+MAJOR:MINOR UID" and "-MAJOR:MINOR UID", in order
     bool fails = false;             ///< the kernel accepts no change
@@ -74,7 +74,7 @@ class FakeGates : public core::Gates {
         const auto found = grantees.find(uid);
         return found == grantees.end() ? std::optional(uid) : found->second;
     }
-    std::vector<core::Refusals> refusals() override { return counted; }
+    std::vector<core::RefusedOpens> refusals() override { return counted; }
     const std::vector<core::UidRange>& exempt() const override { return exempted; }
 
     /// Returns the grants as texts, "MAJOR:MINOR UID" or "MAJOR:MINOR all".

@@ -2,7 +2,7 @@
 // Stand-in for the port to processes: a process exists because a test added it.
 #pragma once
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "core/ports/processes.hpp"
 
 #include <map>

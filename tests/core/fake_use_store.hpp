@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/ports/use_store.hpp"
-#include "core/use_record.hpp"
+#include "core/use/use_record.hpp"
 
 #include <optional>
 #include <string>

@@ -3,8 +3,8 @@
 // store, and the turns of the loop.
 #pragma once
 
-#include "core/error.hpp"
-#include "core/ledger.hpp"
+#include "core/base/error.hpp"
+#include "core/ledger/ledger.hpp"
 #include "core/ports/clock.hpp"
 #include "core/ports/log.hpp"
 #include "core/ports/observer.hpp"
@@ -255,10 +255,10 @@ inline core::Observation gpus(core::DeviceIndex count) {
     return observation;
 }
 
-inline core::ComputeProcess computeProcess(core::Pid pid, core::Uid uid,
-                                           const std::vector<core::DeviceUuid>& devices,
-                                           core::Bytes memory = gigabytes(1)) {
-    core::ComputeProcess process;
+inline core::ObservedProcess computeProcess(core::Pid pid, core::Uid uid,
+                                            const std::vector<core::DeviceUuid>& devices,
+                                            core::Bytes memory = gigabytes(1)) {
+    core::ObservedProcess process;
     process.facts = {{pid, 7}, {uid, uid, uid, uid}, 1};
     for (const core::DeviceUuid& device : devices)
         process.uses.push_back({device, memory});

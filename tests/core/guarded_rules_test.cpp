@@ -24,7 +24,7 @@ class Guarded : public Fixture {
         this->rules.switches.envDevices = true;
         this->activate("20", alice);
         this->attachIndices("20", {1});
-        this->guarded = [this](const core::ComputeProcess& process) {
+        this->guarded = [this](const core::ObservedProcess& process) {
             return isolation.guardedUses()(process);
         };
     }
@@ -44,7 +44,7 @@ class Guarded : public Fixture {
 class GuardedRules : public Guarded<RulesTest> {
   protected:
     /// Runs a process of alice that left her environment: on GPU 0, which she does not hold.
-    core::ComputeProcess& runAway() { return run(500, alice, {{0, gigabytes(1)}}); }
+    core::ObservedProcess& runAway() { return run(500, alice, {{0, gigabytes(1)}}); }
 };
 
 TEST_F(GuardedRules, EndAProcessThatLeftItsEnvironmentOnAGpuThatItsUserDoesNotHold) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The start of an attachment's idle time: never earlier than an observation of it.
-#include "core/duration.hpp"
-#include "core/idleness.hpp"
+#include "core/base/duration.hpp"
+#include "core/devices/idleness.hpp"
 #include "tests/core/rules_fixture.hpp"
 
 namespace genv::tests {

@@ -2,7 +2,7 @@
 // A ledger whose devices are guarded by a stand-in for the gate.
 #pragma once
 
-#include "core/isolation.hpp"
+#include "core/isolation/isolation.hpp"
 #include "tests/core/fake_gates.hpp"
 #include "tests/core/kept_log.hpp"
 #include "tests/core/ledger_fixture.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The grants that the kernel gets while environments come and go.
-#include "core/supposition.hpp"
+#include "core/ledger/supposition.hpp"
 #include "tests/core/isolation_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ TEST_F(IsolationTest, NeedsNoGrantForRoot) {
 // A process for which an environment lingers moves its devices to its new environment.
 TEST_F(IsolationTest, NeverClosesADeviceThatTheSameUserTakesOver) {
     haveNodes(1);
-    ledger.letLinger([](const core::Environment&) {
+    ledger.letLinger([](const core::EnvironmentRecord&) {
         return std::optional<std::vector<core::ProcessIdentity>>(std::in_place);
     });
     activate("100", alice);

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using core::SlurmIdleAction;
-using Kind = core::EnforcementAction::Kind;
+using Kind = core::EnforcementEntry::Kind;
 
 // GPUs 1 and 2 are reserved for Slurm, and alice's job 12 has both.
 class JobRules : public EnforcerTest {
@@ -75,7 +75,7 @@ TEST_F(JobRules, FindAProcessThatOnlyClaimsToBeOfAJob) {
     rules.switches.envDevices = true;
     ledger.startJob({12, alice, "alice", {"GPU-1"}});
     states[500] = processes.add(500, alice);
-    core::ComputeProcess& process = run(500, alice, {{1, gigabytes(1)}, {2, gigabytes(1)}});
+    core::ObservedProcess& process = run(500, alice, {{1, gigabytes(1)}, {2, gigabytes(1)}});
     process.environmentHint = core::EnvironmentHint{"slurm-12", std::nullopt};
     EXPECT_EQ(pidsOf(finding()), Pids{500}) << "GPU 2 is Slurm's, and not this job's";
     process.slurm = core::SlurmCgroup{12U, std::nullopt};
@@ -139,6 +139,21 @@ TEST_F(JobRules, WarnOnceAndDoNothingByDefault) {
     EXPECT_EQ(warnings()[0].environment, "slurm-12");
     EXPECT_EQ(warnings()[0].remaining, 0s) << "nothing follows";
     EXPECT_TRUE(slurm.asked.empty());
+    EXPECT_EQ(devicesOf("slurm-12").size(), 2U);
+}
+
+TEST_F(JobRules, OnlyWarnWithoutSlurm) {
+    settings.limits.general.idleTimeout = std::chrono::hours{1};
+    action = SlurmIdleAction::Cancel;
+    core::Enforcer withoutSlurm{{ledger, observer, userBase, terminator, idleness, clock, events,
+                                 log, nullptr, [this] { return action; }}};
+    idleFor(2h);
+    for (int i = 0; i < 6; ++i) {
+        clock.pass(10s);
+        withoutSlurm.watch(std::make_shared<const core::Observation>(seen), settings);
+    }
+    ASSERT_EQ(warnings().size(), 1U);
+    EXPECT_EQ(warnings()[0].remaining, 0s) << "nothing follows";
     EXPECT_EQ(devicesOf("slurm-12").size(), 2U);
 }
 

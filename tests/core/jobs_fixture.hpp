@@ -12,9 +12,9 @@ class SlurmJobLedger : public LedgerTest {
 
     SlurmJobLedger() { haveGpus(4); }
 
-    static core::NewJob job(core::SlurmJobId id, core::Uid uid, const Indices& devices,
-                            bool evict = false) {
-        core::NewJob wanted{id, uid, uid == alice ? "alice" : "bob", {}};
+    static core::NewSlurmJob job(core::SlurmJobId id, core::Uid uid, const Indices& devices,
+                                 bool evict = false) {
+        core::NewSlurmJob wanted{id, uid, uid == alice ? "alice" : "bob", {}};
         for (const core::DeviceIndex index : devices)
             wanted.devices.push_back("GPU-" + std::to_string(index));
         wanted.evict = evict;

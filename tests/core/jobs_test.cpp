@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A Slurm job is an environment that only Slurm changes.
-#include "core/admission.hpp"
-#include "core/recovery.hpp"
-#include "core/state_schema.hpp"
+#include "core/ledger/recovery.hpp"
+#include "core/limits/admission.hpp"
+#include "core/state/state_schema.hpp"
 #include "tests/core/jobs_fixture.hpp"
 
 namespace genv::tests {
@@ -13,7 +13,7 @@ using core::ErrorCode;
 
 TEST_F(SlurmJobLedger, LivesWithoutAProcessUntilRootEndsIt) {
     start(12, alice, {1, 2});
-    const core::Environment& environment = ledger.get("slurm-12");
+    const core::EnvironmentRecord& environment = ledger.get("slurm-12");
     EXPECT_EQ(environment.uid, alice);
     EXPECT_EQ(environment.job->id, 12U);
     EXPECT_TRUE(environment.isAlive() && environment.processes.empty());
@@ -37,7 +37,7 @@ TEST_F(SlurmJobLedger, OfRootsEndsByRootAsWell) {
 
 TEST_F(SlurmJobLedger, IsTheSameWhenItIsToldTwice) {
     start(12, alice, {1, 2});
-    const core::Environment before = ledger.get("slurm-12");
+    const core::EnvironmentRecord before = ledger.get("slurm-12");
     emitted.clear();
     start(12, alice, {1, 2});
     start(12, alice, {2, 1});
@@ -62,7 +62,7 @@ TEST_F(SlurmJobLedger, OfAnotherOwnerTakesThePlaceOfOneWithItsNumber) {
 }
 
 TEST_F(SlurmJobLedger, OfAnotherRunTakesThePlaceOfTheFormerOne) {
-    core::NewJob first = job(12, alice, {1});
+    core::NewSlurmJob first = job(12, alice, {1});
     first.sluid = core::Sluid{7};
     ledger.startJob(first);
     const std::uint64_t sequence = ledger.get("slurm-12").sequence;
@@ -70,7 +70,7 @@ TEST_F(SlurmJobLedger, OfAnotherRunTakesThePlaceOfTheFormerOne) {
     start(12, alice, {1});
     EXPECT_EQ(ledger.get("slurm-12").sequence, sequence) << "the same run, also without its SLUID";
     EXPECT_EQ(ledger.get("slurm-12").job->sluid, core::Sluid{7});
-    core::NewJob requeued = job(12, alice, {2});
+    core::NewSlurmJob requeued = job(12, alice, {2});
     requeued.sluid = core::Sluid{8};
     ledger.startJob(requeued);
     EXPECT_NE(ledger.get("slurm-12").sequence, sequence);
@@ -161,7 +161,7 @@ TEST_F(SlurmJobLedger, IsSlurmsAloneToChange) {
     EXPECT_EQ(refusal([&] { ledger.attach("slurm-12", placement, alice); }), one);
     EXPECT_EQ(refusal([&] { ledger.detach("slurm-12", {}, root); }), one);
     EXPECT_EQ(refusal([&] { ledger.detachDevice(1, std::nullopt, root); }), one);
-    core::ConfigurationChange change;
+    core::EnvironmentConfigurationChange change;
     change.name.emplace("x");
     EXPECT_EQ(refusal([&] { ledger.configure("slurm-12", change, alice); }), one);
     EXPECT_EQ(refusal([&] {
@@ -170,7 +170,7 @@ TEST_F(SlurmJobLedger, IsSlurmsAloneToChange) {
               }),
               one);
     EXPECT_EQ(refusal([&] { ledger.removeProcess("slurm-12", 40, alice); }), one);
-    EXPECT_EQ(refusal([&] { ledger.removeKernel("slurm-12", "k", alice); }), one);
+    EXPECT_EQ(refusal([&] { ledger.removeJupyterKernel("slurm-12", "k", alice); }), one);
     EXPECT_EQ(refusal([&] { ledger.deactivate("slurm-12", alice); }), one);
     EXPECT_EQ(refusal([&] { ledger.deactivate("slurm-13", bob); }),
               "environment slurm-13 belongs to Slurm job 13; scancel 13 ends it");
@@ -191,7 +191,7 @@ TEST_F(SlurmJobLedger, CountsInNoLimitAndNoCapOfItsOwner) {
 }
 
 TEST_F(SlurmJobLedger, ShowsItsEndAndTellsWhenSlurmMovesIt) {
-    core::NewJob wanted = job(12, alice, {1});
+    core::NewSlurmJob wanted = job(12, alice, {1});
     wanted.ends = clock.wall + std::chrono::hours{1};
     ledger.startJob(wanted);
     EXPECT_EQ(ledger.get("slurm-12").jobEnd(), clock.wall + std::chrono::hours{1});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The bounds on foreign JSON before it is parsed.
-#include "core/json_extent.hpp"
+#include "core/base/json_extent.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

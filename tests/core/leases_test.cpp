@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A lease ends on time, neither early nor much later, and its holder gets a warning.
-#include "core/leases.hpp"
+#include "core/environments/leases.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 namespace genv::tests {
@@ -59,7 +59,7 @@ class Leasing : public LedgerTest {
         scheduler.turn();
     }
     void extend(const std::string& id, std::optional<seconds> lifetime) {
-        core::ConfigurationChange change;
+        core::EnvironmentConfigurationChange change;
         change.lifetime = lifetime;
         ledger.configure(id, change, alice);
         scheduler.turn();
@@ -190,6 +190,16 @@ TEST_F(Leasing, IsLifted) {
     extend("10", std::nullopt);
     pass(hours{10});
     EXPECT_EQ(devicesOf("10"), Indices{0});
+}
+
+TEST_F(Leasing, ThatWasExtendedOverALimitByPermissionStaysExempt) {
+    activateFor("10", hours{1});
+    core::EnvironmentConfigurationChange change;
+    change.lifetime = hours{5};
+    ledger.configure("10", change, alice, true);
+    EXPECT_TRUE(ledger.get("10").exempt);
+    extend("10", hours{6});
+    EXPECT_TRUE(ledger.get("10").exempt) << "for good";
 }
 
 TEST_F(Leasing, EndsWhateverTheWallClockSays) {

@@ -2,7 +2,7 @@
 // A ledger on stand-ins, with helpers for the common steps of tests.
 #pragma once
 
-#include "core/root_process.hpp"
+#include "core/environments/root_process.hpp"
 #include "tests/core/fakes.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace genv::tests {
 
 /// Expects that no device has two holders unless over-subscription was requested.
-inline void expectNothingTwice(const core::Ledger& ledger) {
+inline void expectNothingTwice(const core::LedgerView& ledger) {
     for (const auto& [index, device] : ledger.devices().byIndex()) {
         core::Bytes given;
         for (const core::Holder& holder : device.holders) {
@@ -40,7 +40,7 @@ class LedgerTest : public ::testing::Test {
     void haveGpus(core::DeviceIndex count) { ledger.observed(gpus(count)); }
 
     core::NewEnvironment newEnvironment(const std::string& id, core::Uid uid, core::Pid pid,
-                                        core::Configuration configuration = {}) {
+                                        core::EnvironmentConfiguration configuration = {}) {
         processes.add(pid, uid);
         return {id,
                 uid,
@@ -51,13 +51,14 @@ class LedgerTest : public ::testing::Test {
     }
 
     /// Activates an environment with a process whose PID is the id.
-    void activate(const std::string& id, core::Uid uid, core::Configuration configuration = {}) {
+    void activate(const std::string& id, core::Uid uid,
+                  core::EnvironmentConfiguration configuration = {}) {
         const auto pid = static_cast<core::Pid>(std::stoul(id));
         ledger.activate(newEnvironment(id, uid, pid, std::move(configuration)), std::nullopt, uid);
     }
 
     core::Placement planned(const std::string& id, const core::AttachRequest& request) {
-        const core::Environment& environment = ledger.get(id);
+        const core::EnvironmentRecord& environment = ledger.get(id);
         return core::place(request, ledger.poolOf(environment).devices(), &environment);
     }
     void attach(const std::string& id, const core::AttachRequest& request) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Requests to the ledger, facts that it records, and its promises about both.
-#include "core/caps.hpp"
-#include "core/state_schema.hpp"
+#include "core/settings/caps.hpp"
+#include "core/state/state_schema.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 namespace genv::tests {
@@ -14,12 +14,12 @@ class Ledger : public LedgerTest {};
 
 TEST_F(Ledger, StartsAnEnvironmentWithItsDevicesInOneChange) {
     haveGpus(2);
-    core::Configuration configuration{"Yesterday", 2, std::nullopt};
+    core::EnvironmentConfiguration configuration{"Yesterday", 2, std::nullopt};
     const auto placement =
         core::place({core::CountWanted{2}, {}, {}, false}, ledger.devices(), nullptr);
     ledger.activate(newEnvironment("10", alice, 10, configuration), placement, alice);
     EXPECT_EQ(devicesOf("10"), (Indices{0, 1}));
-    const core::Environment stored = core::decodeState(store.documents.at("10"));
+    const core::EnvironmentRecord stored = core::decodeState(store.documents.at("10"));
     EXPECT_EQ(stored.deviceIndices(), (Indices{0, 1}));
     EXPECT_EQ(stored.configuration, configuration);
 }
@@ -73,12 +73,13 @@ TEST_F(Ledger, EndsWithItsLastProcessAndFreesTheDevicesAtOnce) {
     EXPECT_EQ(emittedOf<core::EnvironmentRemoved>().size(), 1U);
 }
 
-TEST_F(Ledger, LivesOnAKernelAlone) {
+TEST_F(Ledger, LivesOnAJupyterKernelAlone) {
     processes.add(10, alice);
     core::NewEnvironment wanted{"10", alice, "alice", {}, {}, {}};
-    wanted.kernels.push_back({"abc", core::adopt(processes.pin(10), alice, alice)});
+    wanted.jupyterKernels.push_back({"abc", core::adopt(processes.pin(10), alice, alice)});
     ledger.activate(std::move(wanted), std::nullopt, alice);
-    EXPECT_EQ(codeOf([&] { ledger.removeKernel("10", "xyz", alice); }), ErrorCode::NoSuchProcess);
+    EXPECT_EQ(codeOf([&] { ledger.removeJupyterKernel("10", "xyz", alice); }),
+              ErrorCode::NoSuchProcess);
     processes.exit(10);
     EXPECT_EQ(ledger.find("10"), nullptr);
 }
@@ -134,13 +135,13 @@ TEST_F(Ledger, ConfiguresAndUnsets) {
     activate("10", alice);
     ledger.configure("10", {"Norwegian Wood", 2, gigabytes(4)}, alice);
     EXPECT_EQ(ledger.get("10").configuration,
-              (core::Configuration{"Norwegian Wood", 2, gigabytes(4)}));
-    core::ConfigurationChange change;
+              (core::EnvironmentConfiguration{"Norwegian Wood", 2, gigabytes(4)}));
+    core::EnvironmentConfigurationChange change;
     change.gpus.emplace();
     emitted.clear();
     ledger.configure("10", change, alice);
     EXPECT_EQ(ledger.get("10").configuration,
-              (core::Configuration{"Norwegian Wood", std::nullopt, gigabytes(4)}));
+              (core::EnvironmentConfiguration{"Norwegian Wood", std::nullopt, gigabytes(4)}));
     ASSERT_EQ(emitted.size(), 1U);
     EXPECT_EQ(emittedOf<core::EnvironmentChanged>()[0].field, core::EnvironmentField::Gpus);
     ledger.configure("10", change, alice);
@@ -171,7 +172,7 @@ TEST_F(Ledger, RefusesWhatCannotBeWrittenAndChangesNothing) {
     haveGpus(2);
     activate("10", alice);
     attachCount("10", 1);
-    const core::Environment before = ledger.get("10");
+    const core::EnvironmentRecord before = ledger.get("10");
     emitted.clear();
     store.writesUntilFailure = 0;
     const auto refused = [&](const std::function<void()>& request) {
@@ -262,26 +263,28 @@ TEST_F(Ledger, ChecksTheUidsBehindThePin) {
         << "it was alice's when it was pinned and is root's now";
 }
 
-TEST_F(Ledger, TakesAKernelInAndLetsItGo) {
+TEST_F(Ledger, TakesAJupyterKernelInAndLetsItGo) {
     haveGpus(2);
     activate("10", alice, {{}, 1, {}});
     processes.add(11, alice);
-    const core::Kernel kernel{"abc", core::adopt(processes.pin(11), alice, alice)};
+    const core::JupyterKernel jupyterKernel{"abc", core::adopt(processes.pin(11), alice, alice)};
     emitted.clear();
-    ledger.addKernel("10", kernel, alice, planned("10", {core::CountWanted{1}, {}, {}, false}));
-    EXPECT_EQ(ledger.get("10").kernels, std::vector<core::Kernel>{kernel});
+    ledger.addJupyterKernel("10", jupyterKernel, alice,
+                            planned("10", {core::CountWanted{1}, {}, {}, false}));
+    EXPECT_EQ(ledger.get("10").jupyterKernels, std::vector<core::JupyterKernel>{jupyterKernel});
     EXPECT_EQ(devicesOf("10"), Indices{0}) << "what was asked for with it";
     ASSERT_EQ(emittedOf<core::EnvironmentChanged>().size(), 3U);
-    EXPECT_EQ(emittedOf<core::EnvironmentChanged>()[0].field, core::EnvironmentField::Kernels);
+    EXPECT_EQ(emittedOf<core::EnvironmentChanged>()[0].field,
+              core::EnvironmentField::JupyterKernels);
     EXPECT_EQ(emittedOf<core::EnvironmentChanged>()[2].field, core::EnvironmentField::Attached);
     EXPECT_EQ(ledger.environmentOfRoot({11, 7})->id, "10");
 
     emitted.clear();
-    ledger.addKernel("10", kernel, alice);
+    ledger.addJupyterKernel("10", jupyterKernel, alice);
     EXPECT_TRUE(emitted.empty()) << "it is there already";
     ledger.removeProcess("10", 10, alice);
     EXPECT_NE(ledger.find("10"), nullptr) << "the kernel keeps it alive";
-    ledger.removeKernel("10", "abc", alice);
+    ledger.removeJupyterKernel("10", "abc", alice);
     EXPECT_EQ(ledger.find("10"), nullptr);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The answer of GetLimits about a user: the limits, and how much of each is used, as the rules
 // count it.
-#include "core/limit_use.hpp"
+#include "core/limits/limit_use.hpp"
 #include "tests/core/rules_fixture.hpp"
 
 #include <map>
@@ -29,13 +29,15 @@ TEST_F(LimitUses, AreAllNamedForSomebodyWhoHasAndUsesNothing) {
     for (const core::LimitUse& use :
          core::limitUses(limits, {ledger, alice, nullptr, idleness, clock.bootNow()})) {
         names.push_back(use.name);
-        EXPECT_EQ(use.allowed, std::nullopt) << use.name;
+        EXPECT_EQ(use.allowed, use.name == "MaxPreemptibleDevices" ? std::optional<std::uint64_t>(0)
+                                                                   : std::nullopt)
+            << use.name;
         EXPECT_EQ(use.used, 0U) << use.name;
     }
-    EXPECT_EQ(names, (std::vector<std::string_view>{"MaxDevicesPerUser", "MaxDevicesPerEnvironment",
-                                                    "MaxEnvironmentsPerUser", "MaxProcessesPerUser",
-                                                    "MaxGpuMemoryPerUser", "MaxGpuMemoryPerDevice",
-                                                    "MaxLifetime", "IdleTimeout"}));
+    EXPECT_EQ(names, (std::vector<std::string_view>{
+                         "MaxDevicesPerUser", "MaxDevicesPerEnvironment", "MaxEnvironmentsPerUser",
+                         "MaxProcessesPerUser", "MaxGpuMemoryPerUser", "MaxGpuMemoryPerDevice",
+                         "MaxPreemptibleDevices", "MaxLifetime", "IdleTimeout"}));
 }
 
 TEST_F(LimitUses, CarryWhatAnAdministratorAllows) {

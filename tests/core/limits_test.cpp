@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The limits that apply to each user, and the look-up of users.
-#include "core/limits.hpp"
+#include "core/settings/limits.hpp"
 #include "tests/core/fakes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // How genvd decides whether an environment lingers: pinning takes a while, processes exit
 // meanwhile, and an earlier sample may describe an earlier state.
-#include "core/kernel_restarts.hpp"
-#include "core/root_process.hpp"
+#include "core/environments/jupyter_kernel_restarts.hpp"
+#include "core/environments/root_process.hpp"
 #include "tests/core/lingering_fixture.hpp"
 
 namespace genv::tests {
@@ -130,22 +130,22 @@ TEST_F(LingeringDecision, LeavesNoMembersToWhatComesUnderItsId) {
     EXPECT_EQ(ledger.environmentOfFormer({10, 7}), nullptr) << "another one under the same id";
 }
 
-TEST_F(LingeringDecision, ComesOnceAKernelIsNotRestarted) {
-    struct NoKernels : core::Kernels {
-        void find(core::Uid /*asker*/, core::Uid /*owner*/, const std::string& /*kernel*/,
+TEST_F(LingeringDecision, ComesOnceAJupyterKernelIsNotRestarted) {
+    struct NoJupyterKernels : core::JupyterKernels {
+        void find(core::Uid /*asker*/, core::Uid /*owner*/, const std::string& /*jupyterKernel*/,
                   core::Pid /*asking*/, std::function<void(Found)> answer) override {
             answer({});
         }
     };
-    NoKernels kernels;
-    core::KernelRestarts restarts{ledger, processes, kernels, clock, scheduler};
+    NoJupyterKernels jupyterKernels;
+    core::JupyterKernelRestarts restarts{ledger, processes, jupyterKernels, clock, scheduler};
     processes.onExit(
         [&](const core::ProcessIdentity& process) { restarts.processExited(process); });
     haveGpus(2);
     processes.add(5, alice);
     core::NewEnvironment wanted = newEnvironment("10", alice, 10);
     wanted.processes.clear();
-    wanted.kernels.push_back(
+    wanted.jupyterKernels.push_back(
         {"abc", core::adopt(processes.pin(10), alice, alice), {5, processes.hold(5)}});
     ledger.activate(std::move(wanted), std::nullopt, alice);
     attachIndices("10", {0, 1});
@@ -155,9 +155,9 @@ TEST_F(LingeringDecision, ComesOnceAKernelIsNotRestarted) {
     sample(sampleOf(2, {child}));
     EXPECT_EQ(devicesOf("10"), (Indices{0, 1})) << "the next process of the kernel wants both";
     EXPECT_FALSE(isLingering("10"));
-    for (auto remaining = core::kernelRestartTimeout; remaining.count() > 0;
-         remaining -= core::kernelSearchInterval)
-        scheduler.pass(core::kernelSearchInterval);
+    for (auto remaining = core::jupyterKernelRestartTimeout; remaining.count() > 0;
+         remaining -= core::jupyterKernelSearchInterval)
+        scheduler.pass(core::jupyterKernelSearchInterval);
     sample(sampleOf(2, {child}));
     EXPECT_TRUE(isLingering("10"));
     EXPECT_EQ(devicesOf("10"), Indices{1});

@@ -2,8 +2,8 @@
 // The fixture has a ledger whose environments linger, a driver that the test controls, and a queue.
 #pragma once
 
-#include "core/lingering.hpp"
-#include "core/occupancy.hpp"
+#include "core/devices/occupancy.hpp"
+#include "core/environments/lingering.hpp"
 #include "tests/core/queue_fixture.hpp"
 
 #include <string>
@@ -32,17 +32,17 @@ class LingeringTest : public Queueing {
         scheduler.turn();
     }
     static core::Observation sampleOf(core::DeviceIndex count,
-                                      std::vector<core::ComputeProcess> computing) {
+                                      std::vector<core::ObservedProcess> computing) {
         core::Observation observation = gpus(count);
         observation.processes = std::move(computing);
         return observation;
     }
     // Returns a living process on these devices that claims an environment.
-    core::ComputeProcess worker(core::Pid pid, core::Uid uid,
-                                const std::vector<core::DeviceUuid>& devices,
-                                const std::string& hint) {
+    core::ObservedProcess worker(core::Pid pid, core::Uid uid,
+                                 const std::vector<core::DeviceUuid>& devices,
+                                 const std::string& hint) {
         processes.add(pid, uid);
-        core::ComputeProcess process = computeProcess(pid, uid, devices);
+        core::ObservedProcess process = computeProcess(pid, uid, devices);
         if (!hint.empty())
             process.environmentHint = {hint, std::nullopt};
         return process;
@@ -53,8 +53,8 @@ class LingeringTest : public Queueing {
         attachIndices(id, std::move(devices));
     }
     // Returns a living child of a process. It uses GPU 0 and does not claim an environment.
-    core::ComputeProcess childOf(core::Pid parent, core::Pid pid) {
-        core::ComputeProcess child = worker(pid, alice, {"GPU-0"}, "");
+    core::ObservedProcess childOf(core::Pid parent, core::Pid pid) {
+        core::ObservedProcess child = worker(pid, alice, {"GPU-0"}, "");
         child.ancestors = {{parent, 7}};
         return child;
     }
@@ -62,14 +62,14 @@ class LingeringTest : public Queueing {
     void lingerOnGpu0(core::DeviceIndex count) {
         haveGpus(count);
         holding("10", alice, {0});
-        const core::ComputeProcess remaining = worker(500, alice, {"GPU-0"}, "10");
+        const core::ObservedProcess remaining = worker(500, alice, {"GPU-0"}, "10");
         processes.exit(10);
         sample(sampleOf(count, {remaining}));
         ASSERT_TRUE(isLingering("10"));
         emitted.clear();
     }
     [[nodiscard]] bool isLingering(const std::string& id) const {
-        const core::Environment* environment = ledger.find(id);
+        const core::EnvironmentRecord* environment = ledger.find(id);
         return environment != nullptr && environment->isLingering();
     }
     [[nodiscard]] std::vector<core::Pid> pidsOf(const std::string& id) const {

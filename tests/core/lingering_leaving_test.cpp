@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A process for which an environment lingers activates another environment. It requests the devices
 // that it already uses, and nothing changes unless the request succeeds.
-#include "core/error.hpp"
-#include "core/state_schema.hpp"
-#include "core/supposition.hpp"
+#include "core/base/error.hpp"
+#include "core/ledger/supposition.hpp"
+#include "core/state/state_schema.hpp"
 #include "tests/core/lingering_fixture.hpp"
 
 namespace genv::tests {
@@ -77,7 +77,7 @@ TEST_F(LingeringProcess, LeavesTheEnvironmentToTheOthersThatKeepIt) {
 }
 
 TEST_F(LingeringProcess, StaysWhereNothingIsGiven) {
-    const core::Environment before = ledger.get("10");
+    const core::EnvironmentRecord before = ledger.get("10");
     const auto documents = store.documents;
     const auto expectUnchanged = [&] {
         EXPECT_EQ(ledger.get("10"), before);

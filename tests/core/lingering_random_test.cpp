@@ -37,12 +37,12 @@ class RandomLingering : public LingeringTest, public ::testing::WithParamInterfa
             return;
         auto chosen = ledger.environments().begin();
         std::advance(chosen, below(static_cast<unsigned>(ledger.environments().size())));
-        const core::Environment& environment = chosen->second;
+        const core::EnvironmentRecord& environment = chosen->second;
         if (environment.attachments.empty() || environment.processes.empty())
             return;
         const auto& held =
             environment.attachments[below(static_cast<unsigned>(environment.attachments.size()))];
-        core::ComputeProcess process =
+        core::ObservedProcess process =
             worker(nextPid++, environment.uid, {held.device.uuid}, environment.id);
         process.ancestors = {environment.processes.front().identity};
         workers.push_back(process);
@@ -71,7 +71,7 @@ class RandomLingering : public LingeringTest, public ::testing::WithParamInterfa
     // Expects that every worker's device is held by its environment, so that nobody else can get
     // it.
     void expectWorkersKeepTheirDevices() {
-        for (const core::ComputeProcess& process : workers) {
+        for (const core::ObservedProcess& process : workers) {
             const auto found = ledger.environments().find(owners.at(process.facts.identity.pid));
             ASSERT_NE(found, ledger.environments().end())
                 << "process " << process.facts.identity.pid << " is left without its environment";
@@ -84,7 +84,7 @@ class RandomLingering : public LingeringTest, public ::testing::WithParamInterfa
     std::mt19937 random{GetParam()};
     core::Pid nextPid = 100;
     std::vector<core::Pid> shells;
-    std::vector<core::ComputeProcess> workers;
+    std::vector<core::ObservedProcess> workers;
     std::map<core::Pid, std::uint64_t> owners; ///< of workers: the sequence of their environment
 };
 
@@ -119,7 +119,7 @@ TEST_P(RandomLingering, GivesNobodyADeviceThatIsInUseAndFreesItInTheEnd) {
     while (!ledger.environments().empty()) {
         sample(now());
         sample(now());
-        const core::Environment& environment = ledger.environments().begin()->second;
+        const core::EnvironmentRecord& environment = ledger.environments().begin()->second;
         if (ledger.environments().empty())
             break;
         for (const core::RootProcess& process : std::vector(environment.processes))

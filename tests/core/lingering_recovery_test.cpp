@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The service restarts while environments linger or their end is pending.
-#include "core/recovery.hpp"
+#include "core/ledger/recovery.hpp"
 #include "tests/core/lingering_fixture.hpp"
 
 namespace genv::tests {
@@ -76,7 +76,7 @@ TEST_F(LingeringRecovery, AsksTheDriverAboutWhatEndedWhileItWasAway) {
 TEST_F(LingeringRecovery, KnowsWhoBelongedToWhatWasEndingWhenItWasKilled) {
     haveGpus(1);
     holding("10", alice, {0});
-    core::ComputeProcess child = childOf(10, 500);
+    core::ObservedProcess child = childOf(10, 500);
     sample(sampleOf(1, {child}));
     processes.exit(10);
     crash(); // before the sample

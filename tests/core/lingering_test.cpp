@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // An environment whose last process has exited keeps the devices that its compute processes still
 // use and returns the others. Nobody else gets the devices that it keeps.
-#include "core/error.hpp"
-#include "core/membership.hpp"
-#include "core/state_schema.hpp"
+#include "core/base/error.hpp"
+#include "core/ledger/membership.hpp"
+#include "core/state/state_schema.hpp"
 #include "tests/core/lingering_fixture.hpp"
 
 namespace genv::tests {
@@ -78,7 +78,7 @@ TEST_F(Lingering, KeepsTheDevicesInUseAndGivesTheOthersBack) {
 
 TEST_F(Lingering, GoesOnForTheWorkersOfWhatLingered) {
     lingerOnGpu0(2);
-    core::ComputeProcess child = childOf(500, 501);
+    core::ObservedProcess child = childOf(500, 501);
     sample(sampleOf(2, {child}));
     processes.exit(500); // now a child of PID 1, without a claim
     child.ancestors = {};
@@ -93,7 +93,7 @@ TEST_F(Lingering, GoesOnForTheWorkersOfWhatLingered) {
 TEST_F(Lingering, KnowsAMemberThatTheLastSampleKnew) {
     haveGpus(1);
     holding("10", alice, {0});
-    core::ComputeProcess child = childOf(10, 500);
+    core::ObservedProcess child = childOf(10, 500);
     sample(sampleOf(1, {child}));
     processes.exit(10);
     child.ancestors = {};
@@ -104,7 +104,7 @@ TEST_F(Lingering, KnowsAMemberThatTheLastSampleKnew) {
 TEST_F(Lingering, KnowsTheChildrenOfAShellThatDeactivatedIt) {
     haveGpus(1);
     holding("10", alice, {0});
-    const core::ComputeProcess child = childOf(10, 500); // and the last sample was before it
+    const core::ObservedProcess child = childOf(10, 500); // and the last sample was before it
     ledger.deactivate("10", alice);
     sample(sampleOf(1, {child}));
     EXPECT_TRUE(isLingering("10"));
@@ -115,7 +115,7 @@ TEST_F(Lingering, KnowsTheChildrenOfAShellThatDeactivatedIt) {
 TEST_F(Lingering, HasItsMembersWhileItsEndIsPending) {
     haveGpus(1);
     holding("10", alice, {0});
-    core::ComputeProcess child = childOf(10, 500);
+    core::ObservedProcess child = childOf(10, 500);
     sample(sampleOf(1, {child}));
     processes.exit(10);
     child.ancestors = {};
@@ -139,9 +139,9 @@ TEST_F(Lingering, IsNotForProcessesOfOthers) {
 TEST_F(Lingering, IsNotForTheMpsServer) {
     haveGpus(2);
     holding("10", alice, {0, 1});
-    core::ComputeProcess server = worker(500, alice, {"GPU-0", "GPU-1"}, "10");
+    core::ObservedProcess server = worker(500, alice, {"GPU-0", "GPU-1"}, "10");
     server.isMpsServer = true;
-    const core::ComputeProcess program = worker(501, alice, {"GPU-1"}, "10");
+    const core::ObservedProcess program = worker(501, alice, {"GPU-1"}, "10");
     processes.exit(10);
     sample(sampleOf(2, {server, program}));
     EXPECT_EQ(pidsOf("10"), Pids{501});
@@ -376,7 +376,7 @@ TEST_F(Lingering, CallsBackOnceEverythingThatEndsIsDecided) {
 
 TEST_F(Lingering, CannotBeOutlivedByItsStateInTheStore) {
     lingerOnGpu0(2);
-    const core::Environment before = ledger.get("10");
+    const core::EnvironmentRecord before = ledger.get("10");
     EXPECT_EQ(core::decodeState(store.documents.at("10")), before);
     processes.exit(500);
     EXPECT_EQ(core::decodeState(store.documents.at("10")), ledger.get("10"));

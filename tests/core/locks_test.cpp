@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A lock has one holder at a time, is granted in the order of the requests, and is released however
 // its holder ends.
-#include "core/caps.hpp"
-#include "core/locks.hpp"
-#include "core/recovery.hpp"
+#include "core/environments/locks.hpp"
+#include "core/ledger/recovery.hpp"
+#include "core/settings/caps.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 #include <map>
@@ -69,7 +69,7 @@ class Locking : public LedgerTest {
         scheduler.turn();
     }
     [[nodiscard]] std::string holderOf(core::DeviceIndex index) const {
-        const core::Device& device = ledger.device(index);
+        const core::TableDevice& device = ledger.device(index);
         for (const core::Holder& holder : device.holders) {
             if (ledger.get(holder.environment).hasLocked(device.facts.uuid))
                 return holder.environment;
@@ -381,6 +381,21 @@ TEST_F(LockingOverARestart, KeepsNoPlaceOfALockWhoseClientGotIt) {
     again.ask("c", "30");
     again.release(descriptors, "20");
     EXPECT_EQ(again.outcome, (std::map<std::string, std::string>{{"c", "locked"}}));
+}
+
+TEST_F(LockingOverARestart, KeepsThePlacesBehindALockWhoseClientGotIt) {
+    ask("d", "20"); // in the environment that gets the lock
+    FakeStore before;
+    descriptors.onOpen = [&](std::uint64_t) { before.documents = store.documents; };
+    release("10"); // b has the lock
+    descriptors.onOpen = nullptr;
+    Restarted again(before, processes, clock, descriptors, scheduler, log);
+    again.ask("c", "30");
+    again.ask("e", "10");
+    again.release(descriptors, "20");
+    again.release(descriptors, "30");
+    EXPECT_EQ(again.outcome, (std::map<std::string, std::string>{{"c", "locked"}}))
+        << "the place of d is kept before e";
 }
 
 TEST_F(LockingOverARestart, KeepsTheOrderThoughAPlaceCannotBeWritten) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The environment of a process, and the claims that are not trusted.
-#include "core/membership.hpp"
+#include "core/ledger/membership.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 namespace genv::tests {
@@ -13,22 +13,23 @@ class Membership : public LedgerTest {
         activate("20", bob);
     }
 
-    std::string of(const core::ComputeProcess& process) {
-        const core::Environment* environment = core::environmentOf(core::lookupIn(ledger), process);
+    std::string of(const core::ObservedProcess& process) {
+        const core::EnvironmentRecord* environment =
+            core::environmentOf(core::lookupIn(ledger), process);
         return environment != nullptr ? environment->id : "";
     }
-    static core::ComputeProcess process(core::Uid uid,
-                                        std::vector<core::ProcessIdentity> ancestors = {},
-                                        const std::optional<std::string>& id = std::nullopt) {
-        core::ComputeProcess result = computeProcess(500, uid, {"GPU-0"});
+    static core::ObservedProcess process(core::Uid uid,
+                                         std::vector<core::ProcessIdentity> ancestors = {},
+                                         const std::optional<std::string>& id = std::nullopt) {
+        core::ObservedProcess result = computeProcess(500, uid, {"GPU-0"});
         result.ancestors = std::move(ancestors);
         if (id)
             result.environmentHint = core::EnvironmentHint{*id, std::nullopt};
         return result;
     }
     /// Makes a process that starts now with the variables of an environment, and no ancestor in it.
-    core::ComputeProcess stamped(core::Uid uid, const std::string& id) {
-        core::ComputeProcess result = process(uid, {}, id);
+    core::ObservedProcess stamped(core::Uid uid, const std::string& id) {
+        core::ObservedProcess result = process(uid, {}, id);
         result.environmentHint->created = ledger.get(id).created;
         result.facts.identity.startTime = ticksNow();
         return result;
@@ -49,7 +50,7 @@ class Membership : public LedgerTest {
 };
 
 TEST_F(Membership, IsARootProcessItself) {
-    core::ComputeProcess root = process(alice);
+    core::ObservedProcess root = process(alice);
     root.facts.identity = {10, 7};
     EXPECT_EQ(of(root), "10");
     root.facts.identity = {10, 8};
@@ -93,7 +94,7 @@ TEST_F(Membership, OfADaemonisedChildIsWhatItSays) {
 
 TEST_F(Membership, InSomebodyElsesEnvironmentIsNotBelieved) {
     EXPECT_EQ(of(process(alice, {}, "20")), "");
-    core::ComputeProcess half = process(alice, {}, "20");
+    core::ObservedProcess half = process(alice, {}, "20");
     half.facts.uids.effective = bob;
     EXPECT_EQ(of(half), "") << "all its uids, not one";
 }
@@ -105,7 +106,7 @@ TEST_F(Membership, OfAContainersRootIsWhatItSaysWithTheStamp) {
 
 TEST_F(Membership, WithTheStampOfAnotherEnvironmentIsNone) {
     for (const core::Uid uid : {root, alice}) {
-        core::ComputeProcess stale = stamped(uid, "10");
+        core::ObservedProcess stale = stamped(uid, "10");
         *stale.environmentHint->created -= std::chrono::microseconds{1};
         EXPECT_EQ(of(stale), "") << "also where all its uids are the owner's";
     }
@@ -113,9 +114,9 @@ TEST_F(Membership, WithTheStampOfAnotherEnvironmentIsNone) {
 }
 
 TEST_F(Membership, EndsWithTheEnvironmentThatTheStampNames) {
-    const core::ComputeProcess container = stamped(root, "10");
-    const core::ComputeProcess own = stamped(alice, "10");
-    const core::ComputeProcess unstamped = process(root, {}, "10");
+    const core::ObservedProcess container = stamped(root, "10");
+    const core::ObservedProcess own = stamped(alice, "10");
+    const core::ObservedProcess unstamped = process(root, {}, "10");
     replace("10", bob);
     EXPECT_EQ(of(container), "");
     EXPECT_EQ(of(unstamped), "");
@@ -130,14 +131,14 @@ TEST_F(Membership, EndsWithTheEnvironmentThatTheStampNames) {
 }
 
 TEST_F(Membership, WithAStampNeedsAStartThatIsNoEarlier) {
-    core::ComputeProcess container = stamped(root, "10");
+    core::ObservedProcess container = stamped(root, "10");
     EXPECT_EQ(of(container), "10") << "in the clock tick in which the environment was created";
     --container.facts.identity.startTime;
     EXPECT_EQ(of(container), "") << "a wall clock that was set back may come by a moment twice";
 }
 
 TEST_F(Membership, OutlastsAWallClockThatIsSet) {
-    core::ComputeProcess container = stamped(root, "10");
+    core::ObservedProcess container = stamped(root, "10");
     clock.wall -= std::chrono::hours{1};
     EXPECT_EQ(of(container), "10");
     ++container.facts.identity.startTime;
@@ -150,7 +151,7 @@ TEST_F(Membership, OfAContainerThatWasStartedDuringAWaitIsKept) {
     core::NewEnvironment wanted = newEnvironment("30", alice, 30);
     const core::AttachRequest request{core::CountWanted{1}, std::nullopt, std::nullopt, false};
     ledger.activate(std::move(wanted), core::PlannedWait{request, {}}, alice);
-    const core::ComputeProcess container = stamped(root, "30");
+    const core::ObservedProcess container = stamped(root, "30");
     clock.pass(std::chrono::hours{1});
     processes.exit(20);
     const std::uint64_t ticket = ledger.get("30").waits.front().ticket;
@@ -160,7 +161,7 @@ TEST_F(Membership, OfAContainerThatWasStartedDuringAWaitIsKept) {
 }
 
 TEST_F(Membership, OfARootlessContainerNeedsTheOwnersUserNamespace) {
-    core::ComputeProcess contained = stamped(100'000, "10");
+    core::ObservedProcess contained = stamped(100'000, "10");
     EXPECT_EQ(of(contained), "");
     contained.userNamespaceOwner = bob;
     EXPECT_EQ(of(contained), "");
@@ -177,9 +178,9 @@ TEST_F(Membership, InAnEnvironmentThatDoesNotExistIsNone) {
 }
 
 TEST_F(Membership, CanBeAskedOfAnEnvironmentThatEnded) {
-    const core::Environment former = ledger.get("10");
+    const core::EnvironmentRecord former = ledger.get("10");
     processes.exit(10);
-    const core::ComputeProcess child = process(alice, {{10, 7}});
+    const core::ObservedProcess child = process(alice, {{10, 7}});
     EXPECT_EQ(of(child), "");
     EXPECT_EQ(core::environmentOf(core::lookupIn(ledger, former), child), &former);
     EXPECT_EQ(core::environmentOf(core::lookupIn(ledger, former), process(alice, {}, "10")),
@@ -201,8 +202,8 @@ TEST(ProcessUids, BelongToSomebodyOnlyWhenAllAreTheirs) {
     }
 }
 
-core::ComputeProcess inNamespaceOf(core::Uid owner, const core::ProcessUids& uids) {
-    core::ComputeProcess process;
+core::ObservedProcess inNamespaceOf(core::Uid owner, const core::ProcessUids& uids) {
+    core::ObservedProcess process;
     process.facts.uids = uids;
     process.userNamespaceOwner = owner;
     return process;
@@ -213,12 +214,12 @@ TEST(ComputeProcesses, AreTheirsWhoMadeTheUserNamespaceWhateverTheUidThere) {
     for (const core::ProcessUids& uids :
          {core::ProcessUids{subordinate, subordinate, subordinate, subordinate},
           core::ProcessUids{alice, subordinate, subordinate, alice}}) {
-        const core::ComputeProcess process = inNamespaceOf(alice, uids);
+        const core::ObservedProcess process = inNamespaceOf(alice, uids);
         EXPECT_EQ(process.user(), alice);
         EXPECT_EQ(process.ownerFor(alice), alice);
         EXPECT_EQ(process.ownerFor(bob), alice) << "who is asked about is a person with a name";
     }
-    core::ComputeProcess elsewhere;
+    core::ObservedProcess elsewhere;
     elsewhere.facts.uids = {subordinate, subordinate, subordinate, subordinate};
     EXPECT_EQ(elsewhere.user(), subordinate);
     EXPECT_EQ(elsewhere.ownerFor(alice), subordinate);
@@ -227,21 +228,21 @@ TEST(ComputeProcesses, AreTheirsWhoMadeTheUserNamespaceWhateverTheUidThere) {
 TEST(ComputeProcesses, WithAUidOfRootsAreNobodyElsesByTheirUserNamespace) {
     for (const core::ProcessUids& uids :
          {core::ProcessUids{0, 0, 0, 0}, core::ProcessUids{alice, alice, 0, alice}}) {
-        const core::ComputeProcess process = inNamespaceOf(alice, uids);
+        const core::ObservedProcess process = inNamespaceOf(alice, uids);
         EXPECT_EQ(process.user(), uids.real);
         EXPECT_EQ(process.ownerFor(alice), 0U);
     }
 }
 
 TEST(ComputeProcesses, StayTheirsWhoseUidsTheyHave) {
-    const core::ComputeProcess process = inNamespaceOf(bob, {alice, alice, alice, alice});
+    const core::ObservedProcess process = inNamespaceOf(bob, {alice, alice, alice, alice});
     EXPECT_EQ(process.ownerFor(alice), alice);
     EXPECT_EQ(process.ownerFor(bob), bob) << "the kernel lets bob end it, too";
 }
 
 TEST_F(Membership, IsThatOfAJobInItsControlGroupWhateverTheVariablesSay) {
     ledger.startJob({12, alice, "alice", {}});
-    core::ComputeProcess inJob = process(alice);
+    core::ObservedProcess inJob = process(alice);
     inJob.slurm = core::SlurmCgroup{12U, std::nullopt};
     EXPECT_EQ(of(inJob), "slurm-12");
     inJob.environmentHint = core::EnvironmentHint{"10", std::nullopt};
@@ -254,10 +255,10 @@ TEST_F(Membership, IsThatOfAJobInItsControlGroupWhateverTheVariablesSay) {
 
 TEST_F(Membership, IsThatOfAJobWhoseSluidItsControlGroupHas) {
     const core::Sluid sluid{7};
-    core::ComputeProcess inJob = process(alice);
+    core::ObservedProcess inJob = process(alice);
     inJob.slurm = core::SlurmCgroup{sluid, std::nullopt};
     EXPECT_EQ(of(inJob), "") << "no job has it";
-    core::NewJob job{12, alice, "alice", {}};
+    core::NewSlurmJob job{12, alice, "alice", {}};
     job.sluid = sluid;
     ledger.startJob(job);
     EXPECT_EQ(of(inJob), "slurm-12");
@@ -278,14 +279,14 @@ TEST_F(Membership, IsThatOfAJobWhoseSluidItsControlGroupHas) {
 TEST_F(Membership, OfAJobsControlGroupNeedsTheOwnersUidsOrRoots) {
     ledger.startJob({12, alice, "alice", {}});
     const auto inJob = [&](core::Uid uid, std::optional<core::Uid> owner) {
-        core::ComputeProcess result = process(uid);
+        core::ObservedProcess result = process(uid);
         result.slurm = core::SlurmCgroup{12U, owner};
         return result;
     };
     EXPECT_EQ(of(inJob(root, std::nullopt)), "slurm-12");
     EXPECT_EQ(of(inJob(bob, std::nullopt)), "");
     EXPECT_EQ(of(inJob(alice, bob)), "") << "the path names another owner";
-    core::ComputeProcess mixed = inJob(alice, std::nullopt);
+    core::ObservedProcess mixed = inJob(alice, std::nullopt);
     mixed.facts.uids.saved = 0;
     EXPECT_EQ(of(mixed), "slurm-12");
     mixed.facts.uids.saved = bob;
@@ -294,7 +295,7 @@ TEST_F(Membership, OfAJobsControlGroupNeedsTheOwnersUidsOrRoots) {
 
 TEST_F(Membership, IsTheEnvironmentWithinAJobBeforeTheJob) {
     ledger.startJob({12, alice, "alice", {}});
-    core::ComputeProcess inside = process(alice, {{10, 7}});
+    core::ObservedProcess inside = process(alice, {{10, 7}});
     inside.slurm = core::SlurmCgroup{12U, std::nullopt};
     EXPECT_EQ(of(inside), "10");
 }
@@ -304,7 +305,7 @@ TEST_F(Membership, OfAJobIsNoEnvironmentThatOnlyHasItsId) {
     ledger.activate(
         {"slurm-13", alice, "alice", {}, {core::adopt(processes.pin(30), alice, alice)}, {}},
         std::nullopt, root);
-    core::ComputeProcess inJob = process(alice);
+    core::ObservedProcess inJob = process(alice);
     inJob.slurm = core::SlurmCgroup{13U, std::nullopt};
     EXPECT_EQ(of(inJob), "");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Warnings before memory runs out. A warning is not repeated again and again.
-#include "core/memory_watch.hpp"
+#include "core/devices/memory_watch.hpp"
 #include "tests/core/rules_fixture.hpp"
 
 namespace genv::tests {

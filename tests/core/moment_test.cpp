@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Points in time as users type them, in a time zone with daylight saving time.
-#include "core/error.hpp"
-#include "core/moment.hpp"
+#include "core/base/error.hpp"
+#include "core/base/moment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -59,6 +59,7 @@ TEST_F(Moments, AreReadAsGenvPrintsThem) {
     EXPECT_EQ(secondsOf("30/03/2026 13:37:42"), 1'774'870'662);
     EXPECT_EQ(secondsOf("30/03/2026 13:37"), 1'774'870'620);
     EXPECT_EQ(secondsOf("30/03/2026"), 1'774'821'600);
+    EXPECT_EQ(secondsOf("30/03/2026 23:59:59"), 1'774'821'600 + 24 * 3600 - 1);
     EXPECT_EQ(secondsOf("01/01/2026 00:00:01"), 1'767'222'001);
     EXPECT_EQ(secondsOf("30/03 13:37:42"), 1'774'870'662) << "of this year";
     EXPECT_EQ(secondsOf("1 week ago"), 1'774'870'662 - 7 * 24 * 3600);

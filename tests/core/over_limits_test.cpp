@@ -66,7 +66,7 @@ TEST(OverLimits, SayWhenTheRulesActIfNothingIsKept) {
 TEST(OverLimits, AreOnlyThoseThatAreExceeded) {
     EXPECT_EQ(sentencesFor({{"MaxDevicesPerUser", 3, 3},
                             {"MaxEnvironmentsPerUser", std::nullopt, 9},
-                            {"MaxColours", 1, 2}}),
+                            {"MaxColors", 1, 2}}),
               Texts{});
 }
 

@@ -342,7 +342,7 @@ TEST_F(Placement, CountsWhatARequestStillLacks) {
     haveGpus(4);
     activate("10", alice);
     attachIndices("10", {0, 1});
-    const core::Environment& environment = ledger.get("10");
+    const core::EnvironmentRecord& environment = ledger.get("10");
     const auto missing = [&](const AttachRequest& request) {
         return core::missing(request, environment);
     };
@@ -353,6 +353,21 @@ TEST_F(Placement, CountsWhatARequestStillLacks) {
     EXPECT_EQ(missing({UuidsWanted{{"GPU-0"}}, {}, {}, false}), 0U);
     EXPECT_EQ(missing({UuidsWanted{{"GPU-3"}}, {}, {}, false}), 1U);
     EXPECT_EQ(missing({UuidsWanted{{"GPU-3", "GPU-0", "GPU-2", "GPU-3"}}, {}, {}, false}), 2U);
+}
+
+TEST(Placements, AreAsGoodOnlyWithoutMoreDevicesThatOthersHaveUseOrWaitFor) {
+    core::Placement plain;
+    plain.attach.resize(2);
+    std::vector<core::Placement> worse(4, plain);
+    worse[0].attach[1].overSubscribed = true;
+    worse[1].attach[1].occupied = true;
+    worse[2].attach[1].withoutConsent = {"10"};
+    worse[3].attach[1].keptFor = {7};
+    for (const core::Placement& placement : worse) {
+        EXPECT_FALSE(core::isAsGood(placement, plain));
+        EXPECT_TRUE(core::isAsGood(plain, placement));
+        EXPECT_TRUE(core::isAsGood(placement, placement));
+    }
 }
 
 } // namespace

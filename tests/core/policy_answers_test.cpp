@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The questions of `genvctl policy suggest`, and the usual answers.
-#include "core/policy_answers.hpp"
+#include "core/settings/policy_answers.hpp"
 
 #include <gtest/gtest.h>
 

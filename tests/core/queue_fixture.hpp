@@ -2,8 +2,8 @@
 // A ledger with a queue for its devices, and the replies to the waiting requests.
 #pragma once
 
-#include "core/queue.hpp"
-#include "core/use_recorder.hpp"
+#include "core/queue/queue.hpp"
+#include "core/use/use_recorder.hpp"
 #include "tests/core/fake_use_store.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
@@ -21,7 +21,7 @@ class Queueing : public LedgerTest {
             queue.onEvent(event);
         });
         ledger.beforeDetach(
-            [this](const core::Environment& before) { recorder.holdingEnds(before.uid); });
+            [this](const core::EnvironmentRecord& before) { recorder.holdingEnds(before.uid); });
     }
 
     // Requests devices as a client does: free devices are granted at once.
@@ -29,7 +29,7 @@ class Queueing : public LedgerTest {
                                            const core::AttachRequest& request,
                                            std::optional<std::chrono::milliseconds> timeout = {},
                                            const core::Terms& terms = {}) {
-        const core::Environment& environment = ledger.get(id);
+        const core::EnvironmentRecord& environment = ledger.get(id);
         const core::Plan plan = queue.placeOrWait(request, &environment, terms.lifetime);
         ledger.attach(id, plan, environment.uid, terms);
         if (std::holds_alternative<core::Placement>(plan))
@@ -85,7 +85,7 @@ class Queueing : public LedgerTest {
         scheduler.turn();
     }
 
-    core::Ordering ordering(const core::UserUse& used) {
+    core::Ordering ordering(const core::DecayedUse& used) {
         return {[this] { return orderRules; },
                 [this](const core::UserInfo& user) {
                     const auto weight = weights.find(user.uid);
@@ -104,7 +104,7 @@ class Queueing : public LedgerTest {
     core::OrderRules orderRules;
     std::map<core::Uid, std::uint32_t> weights; ///< of other users: the default
     FakeUseStore useStore;
-    core::UserUse use{ledger, clock, std::chrono::hours{7 * 24}};
+    core::DecayedUse use{ledger, clock, std::chrono::hours{7 * 24}};
     core::StartHistory history{clock};
     core::UseRecorder recorder{use,
                                useStore,

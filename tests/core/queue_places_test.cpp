@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Environments that a waiting request keeps alive, and places in the queue that survive a restart
 // of the service.
-#include "core/recovery.hpp"
+#include "core/ledger/recovery.hpp"
 #include "tests/core/queue_fixture.hpp"
 
 #include <nlohmann/json.hpp>

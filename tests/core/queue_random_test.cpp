@@ -32,7 +32,8 @@ class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsi
     void expectNobodyWasPassed(const core::Attached& attached) {
         const auto known = asked.find(attached.environment);
         const bool waited = known != asked.end() && known->second;
-        const core::Device& device = *ledger.devices().findUuid(attached.attachment.device.uuid);
+        const core::TableDevice& device =
+            *ledger.devices().findUuid(attached.attachment.device.uuid);
         const auto fits = [](const std::optional<core::Bytes>& share, std::size_t holding,
                              core::Bytes remaining) {
             return share ? *share <= remaining : holding == 0;
@@ -81,7 +82,7 @@ class RandomWaiters : public Queueing, public ::testing::WithParamInterface<unsi
         core::KeptDevices kept(ledger, clock.bootNow(), times.keepFor);
         for (const auto& [ticket, id] : ledger.waits()) {
             const core::Wait& wait = ledger.wait(ticket);
-            const core::Environment& environment = ledger.get(id);
+            const core::EnvironmentRecord& environment = ledger.get(id);
             EXPECT_THROW(core::place(wait.request, ledger.devices(), &environment,
                                      kept.reservations(),
                                      core::leaseEnd(&environment, wait.lifetime, clock.bootNow())),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Waiting requests get devices in the order of the requests, whatever happens in between. No later
 // request gets a device that an earlier one could use, and no request is forgotten.
-#include "core/caps.hpp"
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
+#include "core/settings/caps.hpp"
 #include "tests/core/queue_fixture.hpp"
 
 namespace genv::tests {
@@ -455,13 +455,13 @@ TEST_F(Queueing, NamesAFewOfManyHolders) {
     EXPECT_TRUE(reasons["90"].ends_with(" and 2 more")) << reasons["90"];
 }
 
-TEST_F(Queueing, ServesAnEnvironmentThatLivesOnAKernelOnly) {
+TEST_F(Queueing, ServesAnEnvironmentThatLivesOnAJupyterKernelOnly) {
     haveGpus(1);
     activate("10", bob);
     attachCount("10", 1);
     processes.add(20, alice);
     core::NewEnvironment wanted{"20", alice, "alice", {}, {}, {}};
-    wanted.kernels.push_back({"abc", core::adopt(processes.pin(20), alice, alice)});
+    wanted.jupyterKernels.push_back({"abc", core::adopt(processes.pin(20), alice, alice)});
     ledger.activate(std::move(wanted), std::nullopt, alice);
     askCount("20", 1);
     detach("10");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Requests that may be held for a quota wait while they would exceed it. Others pass them, nothing
 // is kept for them, and they are served in their place once their owner has given enough back.
-#include "core/admission.hpp"
-#include "core/limit_use.hpp"
-#include "core/quota_hold.hpp"
+#include "core/limits/admission.hpp"
+#include "core/limits/limit_use.hpp"
+#include "core/queue/quota_hold.hpp"
 #include "tests/core/queue_fixture.hpp"
 
 namespace genv::tests {
@@ -28,7 +28,7 @@ class QuotaHolds : public Queueing {
     std::optional<core::Queue::Ticket> hold(const std::string& id, const AttachRequest& request,
                                             std::optional<std::chrono::milliseconds> timeout = {},
                                             bool isHeld = true) {
-        const core::Environment& environment = ledger.get(id);
+        const core::EnvironmentRecord& environment = ledger.get(id);
         core::Plan plan = queue.placeOrWait(request, &environment);
         ledger.attach(id, core::PlannedWait{request, core::placementOf(plan), true, isHeld},
                       environment.uid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The readings of the last hour: bounded, in order, each with its own device, and read page by
 // page.
-#include "core/reading_ring.hpp"
+#include "core/devices/reading_ring.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 #include <fmt/format.h>
@@ -37,8 +37,8 @@ class ReadingRingTest : public LedgerTest {
     Texts after(core::WallTime since = {}, std::size_t maxRows = 1000) const {
         Texts texts;
         for (const core::ReadingRow& row : ring.after(since, maxRows, ledger.devices())) {
-            const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(row.when - began);
-            texts.push_back(fmt::format("{} {} {}", row.device, seconds.count(),
+            const auto time = std::chrono::duration_cast<std::chrono::seconds>(row.when - began);
+            texts.push_back(fmt::format("{} {} {}", row.device, time.count(),
                                         row.reading.utilizationPercent.value_or(999)));
         }
         return texts;

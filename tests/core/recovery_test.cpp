@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A restarted service restores its state, whatever happened to its documents, and grants no device
 // twice.
-#include "core/recovery.hpp"
-#include "core/state_schema.hpp"
+#include "core/ledger/recovery.hpp"
+#include "core/state/state_schema.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 #include <nlohmann/json.hpp>
@@ -267,7 +267,7 @@ TEST_F(Recovery, WritesNothingThatItDidNotHaveTo) {
 }
 
 TEST(StateSchema, ReadsWhatItWrites) {
-    core::Environment environment;
+    core::EnvironmentRecord environment;
     environment.id = "a.b:c@d-e_f";
     environment.uid = 4294967294U;
     environment.user = "user \xff\x01";
@@ -278,7 +278,7 @@ TEST(StateSchema, ReadsWhatItWrites) {
     environment.sequence = 42;
     environment.configuration = {"\xf0\x9f\x8e\xb8", 3, gigabytes(4)};
     environment.processes = {{{10, 7}, nullptr}, {{4194304, 1ULL << 61}, nullptr}};
-    environment.kernels = {{"k-1", {{11, 8}, nullptr}}};
+    environment.jupyterKernels = {{"k-1", {{11, 8}, nullptr}}};
     environment.attachments = {
         {migFacts(9),
          gigabytes(2),
@@ -293,7 +293,7 @@ TEST(StateSchema, ReadsWhatItWrites) {
     environment.lease = core::Lease{core::BootTime{std::chrono::microseconds{3}},
                                     core::BootTime{std::chrono::microseconds{4}}};
     environment.waits = {{9,
-                          {core::CountWanted{3}, "a100", gigabytes(1), true},
+                          {core::CountWanted{3, true}, "a100", gigabytes(1), true},
                           core::fromMicroseconds(8),
                           7,
                           true,
@@ -318,10 +318,69 @@ TEST(StateSchema, ReadsWhatItWrites) {
                           false,
                           std::nullopt}};
     environment.locks = {{12, {"GPU-1", "GPU-2"}}};
-    core::Environment read = core::decodeState(core::encodeState(environment));
+    core::EnvironmentRecord read = core::decodeState(core::encodeState(environment));
     EXPECT_EQ(read.user, "user \xef\xbf\xbd\x01") << "what is no UTF-8 is replaced";
     read.user = environment.user;
     EXPECT_EQ(read, environment);
+}
+
+TEST(StateSchema, RefusesADeviceThatWasKeptForAnImpossibleRequest) {
+    core::EnvironmentRecord environment;
+    environment.id = "10";
+    environment.attachments = {
+        {gpuFacts(1), {}, false, false, core::fromMicroseconds(7), 8, std::nullopt, {9}}};
+    json document = json::parse(core::encodeState(environment));
+    EXPECT_NO_THROW(core::decodeState(document.dump()));
+    for (const json& ticket : std::vector<json>{-1, "9", std::uint64_t{1} << 63U}) {
+        document["attachments"][0]["kept_for"] = json::array({ticket});
+        EXPECT_THROW(core::decodeState(document.dump()), core::StateError) << ticket;
+    }
+}
+
+TEST(StateSchema, ReadsWhatItWritesOfParkedEnvironmentsAndTakings) {
+    const auto at = [](int moment) { return core::BootTime{std::chrono::microseconds{moment}}; };
+    core::EnvironmentRecord environment;
+    environment.id = "10";
+    environment.uid = alice;
+    environment.user = "alice";
+    environment.began = at(77);
+    environment.sequence = 42;
+    environment.parkingProblem = "the driver refused it";
+    environment.configuration.preemptible = core::Preemptible::Park;
+    environment.loanFailed = true;
+    core::Parking parking;
+    parking.step = core::ParkingStep::Parked;
+    parking.reason = "taken";
+    parking.actor = alice;
+    parking.since = core::fromMicroseconds(6);
+    parking.began = at(7);
+    parking.processes = {{{500, 7}, "python3", {1, 2, 3, 4}, {{"GPU-1", gigabytes(8)}}}};
+    parking.devices = {{gpuFacts(1), gigabytes(4), true, true, core::Lease{at(1), at(9)}}};
+    parking.lease = core::Lease{at(2), at(8)};
+    parking.taker = core::Taker{13, "20", bob, "bob"};
+    environment.parking = parking;
+    core::Wait wait;
+    wait.ticket = 9;
+    wait.request = {core::CountWanted{1}, {}, {}, false};
+    wait.since = core::fromMicroseconds(8);
+    wait.actor = bob;
+    wait.began = at(8);
+    wait.priority = -3;
+    wait.overtakings = 2;
+    wait.firstSince = at(10);
+    wait.holdForQuota = true;
+    wait.heldSince = at(11);
+    wait.heldFor = std::chrono::microseconds{12};
+    wait.resumes = true;
+    wait.takesOnly = true;
+    wait.taking = core::PendingTaking{{"30", "40"},
+                                      {"GPU-2", "GPU-3"},
+                                      core::fromMicroseconds(5),
+                                      at(13),
+                                      std::chrono::milliseconds{14},
+                                      at(15)};
+    environment.waits = {wait};
+    EXPECT_EQ(core::decodeState(core::encodeState(environment)), environment);
 }
 
 TEST_F(Recovery, TakesAnEnvironmentThatDoesNotSayWhenItBeganForNew) {

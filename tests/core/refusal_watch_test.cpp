@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The notices that users get about opens that the kernel refused.
-#include "core/refusal_watch.hpp"
+#include "core/isolation/refusal_watch.hpp"
 #include "tests/core/isolation_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ class RefusalWatchTest : public IsolationTest {
     core::RefusalWatch start() { return {isolation, gates, reports, events, clock}; }
     /// Bob tries to open GPU INDEX so many times.
     void count(core::DeviceIndex index, const core::OpenCounts& counts) {
-        for (core::Refusals& each : gates.counted) {
+        for (core::RefusedOpens& each : gates.counted) {
             if (each.node.minor == index) {
                 each.counts = counts;
                 return;

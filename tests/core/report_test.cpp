@@ -130,7 +130,7 @@ class ReportMatching : public RulesTest {
         run(501, bob, {{1, gigabytes(1)}});
     }
     core::Consequences match(const core::EnforcementReport& report) {
-        const auto isProtected = [this](const core::ComputeProcess& process) {
+        const auto isProtected = [this](const core::ObservedProcess& process) {
             return shielded.contains(process.facts.identity.pid);
         };
         auto matched = core::matchReport(report, seen, ledger, isProtected);
@@ -139,13 +139,13 @@ class ReportMatching : public RulesTest {
     }
     Texts refused() const {
         Texts messages;
-        for (const core::EnforcementAction& action : unmatched) {
-            EXPECT_EQ(action.kind, core::EnforcementAction::Kind::Failed);
+        for (const core::EnforcementEntry& action : unmatched) {
+            EXPECT_EQ(action.kind, core::EnforcementEntry::Kind::Failed);
             messages.push_back(action.message);
         }
         return messages;
     }
-    std::vector<core::EnforcementAction> unmatched;
+    std::vector<core::EnforcementEntry> unmatched;
 };
 
 TEST_F(ReportMatching, FindsAProcessByPidEnvironmentAndOneOfItsDevices) {

@@ -26,17 +26,17 @@ class RulesTest : public LedgerTest {
     static constexpr std::uint64_t afterAll = 1ULL << 40U;
 
     /// Adds a compute process, in an environment if one is given.
-    core::ComputeProcess&
+    core::ObservedProcess&
     run(core::Pid pid, core::Uid uid,
         const std::vector<std::pair<core::DeviceIndex, std::optional<core::Bytes>>>& uses,
         const std::optional<std::string>& environment = std::nullopt, std::uint64_t startTime = 7) {
-        core::ComputeProcess process;
+        core::ObservedProcess process;
         process.facts = {{pid, startTime}, {uid, uid, uid, uid}, 1};
         if (environment)
             process.environmentHint = core::EnvironmentHint{*environment, std::nullopt};
         // If the process is not the owner's, only the stamp and a sufficiently late start time are
         // trusted.
-        const core::Environment* named = environment ? ledger.find(*environment) : nullptr;
+        const core::EnvironmentRecord* named = environment ? ledger.find(*environment) : nullptr;
         if (named != nullptr && named->uid != uid) {
             process.environmentHint->created = named->created;
             process.facts.identity.startTime += afterAll;
@@ -59,7 +59,7 @@ class RulesTest : public LedgerTest {
     }
 
     std::vector<core::Finding> findings() {
-        const auto isProtected = [this](const core::ComputeProcess& process) {
+        const auto isProtected = [this](const core::ObservedProcess& process) {
             return shielded.contains(process.facts.identity.pid);
         };
         const core::Situation situation{ledger.environments(),

@@ -68,6 +68,9 @@ class RulesModel {
         case core::Rule::MaxEnvironmentsPerUser:
             judgeEnvironments(finding);
             break;
+        case core::Rule::MaxPreemptibleDevices:
+            ADD_FAILURE() << "nothing is on loan in the model";
+            break;
         case core::Rule::MaxDevicesPerEnvironment:
             judgeDevicesOfEnvironment(finding);
             break;

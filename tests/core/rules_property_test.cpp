@@ -35,7 +35,7 @@ class World : public RulesTest {
         for (const core::Finding& finding : all) {
             const core::Cause cause{core::reasonOf(finding.rule), 0};
             for (const core::Ending& ending : finding.consequences.endings) {
-                std::erase_if(seen.processes, [&](const core::ComputeProcess& process) {
+                std::erase_if(seen.processes, [&](const core::ObservedProcess& process) {
                     return process.facts.identity == ending.process.identity;
                 });
             }
@@ -125,10 +125,10 @@ class World : public RulesTest {
 
     void addProcess(core::Pid pid) {
         std::vector<std::pair<core::DeviceIndex, std::optional<core::Bytes>>> uses;
-        std::vector<const core::Environment*> environments;
+        std::vector<const core::EnvironmentRecord*> environments;
         for (const auto& [sequence, environment] : ledger.environments())
             environments.push_back(&environment);
-        const core::Environment* environment =
+        const core::EnvironmentRecord* environment =
             environments.empty() || oneIn(5)
                 ? nullptr
                 : environments[below(static_cast<std::uint32_t>(environments.size()))];
@@ -145,7 +145,7 @@ class World : public RulesTest {
         core::Uid uid = environment != nullptr ? environment->uid : somebody();
         const auto now = static_cast<std::uint64_t>(clock.bootNow().time_since_epoch() /
                                                     std::chrono::milliseconds{10});
-        core::ComputeProcess& process = run(pid, uid, uses, std::nullopt, now + below(10));
+        core::ObservedProcess& process = run(pid, uid, uses, std::nullopt, now + below(10));
         if (environment != nullptr) {
             // The variables as genv sets them. A program may drop the stamp if its uids are the
             // owner's.
@@ -200,7 +200,7 @@ class World : public RulesTest {
                                       std::chrono::duration_cast<std::chrono::milliseconds>(
                                           clock.bootNow() - environment.began),
                                       {}};
-            for (const core::Attachment& attachment : environment.attachments) {
+            for (const core::DeviceAttachment& attachment : environment.attachments) {
                 modelled.holds[attachment.device.uuid] = {
                     attachment.share, attachment.exempt,
                     idleness.of(environment.id, attachment.device.uuid, clock.bootNow())};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The sentences at users' prompts and in notices, word for word.
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 #include "tests/core/fakes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Control groups of Slurm jobs, and control groups that only look similar.
-#include "core/slurm_cgroup.hpp"
-#include "core/slurm_job.hpp"
+#include "core/model/slurm_cgroup.hpp"
+#include "core/model/slurm_job.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The snapshot has exactly the keys by which the old tool's readers distinguish types.
-#include "core/snapshot.hpp"
+#include "core/ledger/snapshot.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 #include <nlohmann/json.hpp>
@@ -26,9 +26,9 @@ class Snapshot : public LedgerTest {
         attachCount("10", 1, gigabytes(4));
         attachIndices("20", {1});
         core::Observation observation = gpus(2);
-        core::ComputeProcess own = computeProcess(500, alice, {"GPU-0"}, {42ULL << 20});
+        core::ObservedProcess own = computeProcess(500, alice, {"GPU-0"}, {42ULL << 20});
         own.ancestors = {{10, 7}};
-        core::ComputeProcess foreign = computeProcess(501, bob, {"GPU-1"});
+        core::ObservedProcess foreign = computeProcess(501, bob, {"GPU-1"});
         foreign.uses[0].usedMemory.reset();
         observation.processes = {own, foreign};
         all = json::parse(core::snapshot(ledger, observation));
@@ -99,9 +99,9 @@ TEST_F(Snapshot, WritesTimesAsTheOldToolDid) {
             std::chrono::time_point_cast<std::chrono::system_clock::duration>(clock.wallNow())));
 }
 
-TEST_F(Snapshot, NamesKernelsAndLeavesOutDevicesThatAreGone) {
+TEST_F(Snapshot, NamesJupyterKernelsAndLeavesOutDevicesThatAreGone) {
     processes.add(11, alice);
-    ledger.addKernel("10", {"abc", core::adopt(processes.pin(11), alice, alice)}, alice);
+    ledger.addJupyterKernel("10", {"abc", core::adopt(processes.pin(11), alice, alice)}, alice);
     core::Observation observation = gpus(2);
     observation.processes = {computeProcess(500, alice, {"GPU-0", "GPU-gone"})};
     const json now = json::parse(core::snapshot(ledger, observation));

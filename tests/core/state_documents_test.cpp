@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // State documents in every form that any version of genv wrote, each written by that version. After
 // an upgrade the service reads all of them. state_upgrades.hpp describes what to add here.
-#include "core/state_schema.hpp"
-#include "core/state_upgrades.hpp"
+#include "core/state/state_schema.hpp"
+#include "core/state/state_upgrades.hpp"
 #include "tests/core/fakes.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::string documentIn(const std::string& file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-core::Environment read(const std::string& file) {
+core::EnvironmentRecord read(const std::string& file) {
     return core::decodeState(documentIn(file));
 }
 
@@ -35,18 +35,19 @@ core::BootTime atSecond(std::int64_t second) {
 }
 
 TEST(StateDocuments, OfTheFirstGenvAreRead) {
-    const core::Environment environment = read("version-1-first.json");
+    const core::EnvironmentRecord environment = read("version-1-first.json");
     EXPECT_EQ(environment.id, "1573");
     EXPECT_EQ(environment.uid, alice);
     EXPECT_EQ(environment.user, "alice");
     EXPECT_EQ(environment.created, core::fromMicroseconds(1795000000000001));
     EXPECT_EQ(environment.sequence, 1U);
-    EXPECT_EQ(environment.configuration, (core::Configuration{"Norwegian Wood", 2, gigabytes(4)}));
+    EXPECT_EQ(environment.configuration,
+              (core::EnvironmentConfiguration{"Norwegian Wood", 2, gigabytes(4)}));
     ASSERT_EQ(environment.processes.size(), 2U);
     EXPECT_EQ(environment.processes[1].identity, (core::ProcessIdentity{1580, 7701}));
-    ASSERT_EQ(environment.kernels.size(), 1U);
-    EXPECT_EQ(environment.kernels[0].id, "kernel-1");
-    EXPECT_EQ(environment.kernels[0].process.identity, (core::ProcessIdentity{1600, 7800}));
+    ASSERT_EQ(environment.jupyterKernels.size(), 1U);
+    EXPECT_EQ(environment.jupyterKernels[0].id, "kernel-1");
+    EXPECT_EQ(environment.jupyterKernels[0].process.identity, (core::ProcessIdentity{1600, 7800}));
     ASSERT_EQ(environment.attachments.size(), 2U);
     EXPECT_EQ(environment.attachments[0].share, gigabytes(4));
     EXPECT_FALSE(environment.attachments[0].overSubscribed);
@@ -57,7 +58,7 @@ TEST(StateDocuments, OfTheFirstGenvAreRead) {
 }
 
 TEST(StateDocuments, OfTheGenvThatFirstHadLimitsAreRead) {
-    const core::Environment environment = read("version-1-limits.json");
+    const core::EnvironmentRecord environment = read("version-1-limits.json");
     EXPECT_EQ(environment.began, atSecond(90));
     EXPECT_TRUE(environment.exempt);
     ASSERT_EQ(environment.attachments.size(), 1U);
@@ -66,7 +67,7 @@ TEST(StateDocuments, OfTheGenvThatFirstHadLimitsAreRead) {
 }
 
 TEST(StateDocuments, OfTheGenvThatFirstHadLeasesAndWaitsAreRead) {
-    const core::Environment environment = read("version-1-leases.json");
+    const core::EnvironmentRecord environment = read("version-1-leases.json");
     EXPECT_EQ(environment.createdSinceBoot, core::BootTime{}) << "every process started later";
     EXPECT_TRUE(environment.attachments[0].keptFor.empty());
     EXPECT_EQ(environment.lease, (core::Lease{atSecond(100), atSecond(40'000'000)}));
@@ -86,30 +87,30 @@ TEST(StateDocuments, OfTheGenvThatFirstHadLeasesAndWaitsAreRead) {
 }
 
 TEST(StateDocuments, OfTheGenvThatFirstHadStampsAndLentKeptDevicesAreRead) {
-    const core::Environment environment = read(newest);
+    const core::EnvironmentRecord environment = read(newest);
     EXPECT_EQ(environment.createdSinceBoot, atSecond(100));
     EXPECT_EQ(environment.attachments[0].keptFor, std::vector<std::uint64_t>{5});
     EXPECT_EQ(environment.waits[0].began, atSecond(120));
 }
 
 TEST(StateDocuments, OfTheGenvThatFirstLetEnvironmentsLingerAreRead) {
-    const core::Environment lingers = read("version-1-lingering.json");
+    const core::EnvironmentRecord lingers = read("version-1-lingering.json");
     EXPECT_TRUE(lingers.isLingering());
     ASSERT_EQ(lingers.processes.size(), 1U);
     EXPECT_TRUE(lingers.processes[0].lingers);
-    const core::Environment ending = read("version-1-pending-end.json");
+    const core::EnvironmentRecord ending = read("version-1-pending-end.json");
     EXPECT_TRUE(ending.isAlive());
     EXPECT_FALSE(ending.isLingering());
     EXPECT_EQ(ending.pendingEnd, (core::PendingEnd{true, {{3001, 9900}, {3002, 9901}}}));
 }
 
 TEST(StateDocuments, OfTheGenvThatFirstKeptThePlacesOfThoseWhoWaitForALockAreRead) {
-    const core::Environment environment = read("version-1-lock-waits.json");
+    const core::EnvironmentRecord environment = read("version-1-lock-waits.json");
     EXPECT_EQ(environment.lockWaits, (std::vector<core::LockWait>{{12, 1003}, {13, 0}}));
 }
 
 TEST(StateDocuments, OfTheGenvThatFirstHadSlurmJobsAreRead) {
-    const core::Environment environment = read("version-1-jobs.json");
+    const core::EnvironmentRecord environment = read("version-1-jobs.json");
     EXPECT_EQ(environment.job,
               (core::SlurmJob{4711, {}, core::fromMicroseconds(1795000360000000), true}));
     EXPECT_TRUE(environment.isAlive()) << "without a process";
@@ -137,12 +138,12 @@ TEST(StateDocuments, OfTheGenvThatFirstAskedHoldersForConsentAreRead) {
 }
 
 TEST(StateDocuments, OfTheGenvThatFirstKeptGrantsAboveALimitAreRead) {
-    const core::Environment environment = read("version-1-over-limit.json");
+    const core::EnvironmentRecord environment = read("version-1-over-limit.json");
     EXPECT_TRUE(environment.overLimit);
     ASSERT_EQ(environment.attachments.size(), 2U);
     EXPECT_FALSE(environment.attachments[0].overLimit);
     EXPECT_TRUE(environment.attachments[1].overLimit);
-    const core::Environment earlier = read("version-1-consent.json");
+    const core::EnvironmentRecord earlier = read("version-1-consent.json");
     EXPECT_FALSE(earlier.overLimit || earlier.attachments[0].overLimit);
 }
 
@@ -156,13 +157,26 @@ TEST(StateDocuments, OfTheGenvThatFirstHeldRequestsForAQuotaAreRead) {
     EXPECT_EQ(earlier.heldFor, std::chrono::microseconds{0});
 }
 
+TEST(StateDocuments, OfTheGenvThatFirstLentDevicesAreRead) {
+    const core::EnvironmentRecord environment = read("version-1-lent.json");
+    EXPECT_EQ(environment.configuration.preemptible, core::Preemptible::End);
+    EXPECT_TRUE(environment.loanFailed);
+    const core::EnvironmentRecord earlier = read("version-1-parking.json");
+    EXPECT_EQ(earlier.configuration.preemptible, core::Preemptible::No);
+    EXPECT_FALSE(earlier.loanFailed);
+    json document = json::parse(documentIn("version-1-lent.json"));
+    document["configuration"]["preemptible"] = "perhaps";
+    EXPECT_THROW(core::decodeState(document.dump()), core::StateError);
+}
+
 // Fails if the form changed and there is no document of the new form here.
 TEST(StateDocuments, OfTheNewestFormAreWrittenAsTheyWere) {
     for (const char* file :
-         {newest, "version-1-lingering.json", "version-1-pending-end.json",
-          "version-1-lock-waits.json", "version-1-jobs.json", "version-1-children.json",
-          "version-1-consent.json", "version-1-over-limit.json", "version-1-quota-hold.json",
-          "version-1-sluid.json"})
+         {newest, "version-1-lingering.json", "version-1-parking.json",
+          "version-1-pending-end.json", "version-1-lock-waits.json", "version-1-jobs.json",
+          "version-1-children.json", "version-1-consent.json", "version-1-over-limit.json",
+          "version-1-quota-hold.json", "version-1-sluid.json", "version-1-loans.json",
+          "version-1-lent.json"})
         EXPECT_EQ(json::parse(core::encodeState(read(file))), json::parse(documentIn(file)))
             << file;
 }
@@ -188,7 +202,7 @@ TEST(StateDocuments, WithKeysThatALaterGenvAddedAreReadWithoutThem) {
 }
 
 TEST(StateDocuments, KeepWhichDevicesAWaitNames) {
-    core::Environment environment = read(newest);
+    core::EnvironmentRecord environment = read(newest);
     ASSERT_FALSE(environment.waits.empty());
     for (const std::vector<core::DeviceUuid>& uuids :
          std::vector<std::vector<core::DeviceUuid>>{{"GPU-1"}, {"GPU-2", "GPU-1"}}) {
@@ -198,6 +212,45 @@ TEST(StateDocuments, KeepWhichDevicesAWaitNames) {
     json document = json::parse(core::encodeState(environment));
     document["waits"][0]["request"]["uuids"] = {7};
     EXPECT_THROW(core::decodeState(document.dump()), core::StateError);
+}
+
+TEST(StateDocuments, OfParkedEnvironmentsAreRead) {
+    const core::EnvironmentRecord environment = read("version-1-parking.json");
+    ASSERT_TRUE(environment.isAt(core::ParkingStep::Parked));
+    const core::Parking& parking = *environment.parking;
+    EXPECT_EQ(parking.actor, core::Actor(root, 1003));
+    EXPECT_EQ(parking.reason, "admin");
+    EXPECT_EQ(parking.began, atSecond(150));
+    EXPECT_EQ(parking.bytes(), gigabytes(8));
+    ASSERT_EQ(parking.processes.size(), 1U);
+    EXPECT_EQ(parking.processes[0].identity, (core::ProcessIdentity{6010, 15000}));
+    ASSERT_EQ(parking.devices.size(), 1U);
+    EXPECT_EQ(parking.devices[0].share, gigabytes(8));
+    EXPECT_EQ(parking.devices[0].lease->until, atSecond(3700));
+    EXPECT_EQ(parking.lease->until, atSecond(7300));
+    json document = json::parse(documentIn("version-1-parking.json"));
+    document["parking"]["step"] = "away";
+    EXPECT_THROW(core::decodeState(document.dump()), core::StateError);
+}
+
+TEST(StateDocuments, OfTheGenvThatFirstParkedForOthersAreRead) {
+    const core::EnvironmentRecord environment = read("version-1-loans.json");
+    EXPECT_EQ(environment.parking->reason, "taken");
+    EXPECT_EQ(environment.parking->taker, (core::Taker{31, "6200", 1003, "carol"}));
+    ASSERT_EQ(environment.waits.size(), 2U);
+    EXPECT_TRUE(environment.waits[0].resumes);
+    EXPECT_FALSE(environment.waits[0].taking || environment.waits[0].takesOnly);
+    EXPECT_TRUE(environment.waits[1].takesOnly);
+    ASSERT_TRUE(environment.waits[1].taking);
+    EXPECT_EQ(environment.waits[1].taking->victims, std::vector<core::EnvironmentId>{"6300"});
+    EXPECT_EQ(environment.waits[1].taking->estimate, std::chrono::seconds{6});
+    EXPECT_EQ(environment.waits[1].taking->deadline, atSecond(270));
+    EXPECT_FALSE(read("version-1-parking.json").parking->taker) << "nobody took before";
+    for (const char* key : {"victims", "devices"}) {
+        json document = json::parse(documentIn("version-1-loans.json"));
+        document["waits"][1]["taking"][key] = {7};
+        EXPECT_THROW(core::decodeState(document.dump()), core::StateError) << key;
+    }
 }
 
 TEST(StateDocuments, OfALaterVersionAreRefusedWithWhatToDo) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Only the process that was judged is signalled, and only while the judgement still applies.
-#include "core/evictor.hpp"
-#include "core/terminator.hpp"
+#include "core/rules/evictor.hpp"
+#include "core/rules/terminator.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 namespace genv::tests {
@@ -22,7 +22,7 @@ class Termination : public LedgerTest {
     core::Judged judged() {
         return {process->facts, bob, {"GPU-0"}, "20", {core::Reason::admin(), root}};
     }
-    static core::Observation busy(std::vector<core::ComputeProcess> running) {
+    static core::Observation busy(std::vector<core::ObservedProcess> running) {
         core::Observation observation = gpus(2);
         observation.processes = std::move(running);
         return observation;
@@ -78,7 +78,7 @@ TEST_F(Termination, LeavesARecycledPidAlone) {
     processes.exit(victim);
     const auto stranger = processes.add(victim, alice, 8);
     terminator.terminate(old, [this](TerminationOutcome result) { outcome = result; });
-    core::ComputeProcess seen = computeProcess(victim, alice, {"GPU-0"});
+    core::ObservedProcess seen = computeProcess(victim, alice, {"GPU-0"});
     seen.facts.identity.startTime = 8;
     observer.answer(busy({seen}));
     EXPECT_EQ(outcome, TerminationOutcome::Gone);
@@ -90,7 +90,7 @@ TEST_F(Termination, EndsAProcessThatCannotBeRead) {
     core::Judged hung = judged();
     hung.facts.identity.startTime = core::ProcessIdentity::unreadStart + 1;
     terminator.terminate(hung, [this](TerminationOutcome result) { outcome = result; });
-    core::ComputeProcess seen = computeProcess(victim, bob, {"GPU-0"});
+    core::ObservedProcess seen = computeProcess(victim, bob, {"GPU-0"});
     seen.facts.identity = hung.facts.identity;
     observer.answer(busy({seen}));
     EXPECT_EQ(outcome, TerminationOutcome::Signalled);
@@ -132,7 +132,7 @@ TEST_F(Termination, LeavesEverythingAloneWhileTheDriverDoesNotAnswer) {
 }
 
 TEST_F(Termination, NeverTouchesTheMpsServerOrTheServiceItself) {
-    core::ComputeProcess mps = computeProcess(victim, bob, {"GPU-0"});
+    core::ObservedProcess mps = computeProcess(victim, bob, {"GPU-0"});
     mps.isMpsServer = true;
     terminate();
     observer.answer(busy({mps}));
@@ -144,7 +144,7 @@ TEST_F(Termination, NeverTouchesTheMpsServerOrTheServiceItself) {
 }
 
 TEST_F(Termination, EndsTheMpsServerWhenRootNamesItButNeverTheServiceItself) {
-    core::ComputeProcess mps = computeProcess(victim, bob, {"GPU-0"});
+    core::ObservedProcess mps = computeProcess(victim, bob, {"GPU-0"});
     mps.isMpsServer = true;
     core::Judged named = judged();
     named.isRootsRequest = true;
@@ -224,13 +224,13 @@ class Eviction : public Termination {
         attachIndices("20", {0, 1});
     }
 
-    static core::ComputeProcess child(core::Pid pid, const core::DeviceUuid& device) {
-        core::ComputeProcess process = computeProcess(pid, bob, {device});
+    static core::ObservedProcess child(core::Pid pid, const core::DeviceUuid& device) {
+        core::ObservedProcess process = computeProcess(pid, bob, {device});
         process.ancestors = {{20, 7}};
         return process;
     }
     // Answers first the evictor's sample and then the terminator's.
-    void look(const std::vector<core::ComputeProcess>& running) {
+    void look(const std::vector<core::ObservedProcess>& running) {
         scheduler.turn();
         observer.answer(busy(running));
         observer.answer(busy(running));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Amounts, time spans, ids, names and quoting.
-#include "core/bytes.hpp"
-#include "core/duration.hpp"
-#include "core/text.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/duration.hpp"
+#include "core/base/text.hpp"
 #include "tests/core/fakes.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Users take turns, and the items of each user keep their order.
-#include "core/turns.hpp"
+#include "core/queue/turns.hpp"
 
 #include <gtest/gtest.h>
 

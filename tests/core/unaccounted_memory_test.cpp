@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Memory that no process accounts for: when it counts, and what it does to placement and shares.
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 namespace genv::tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Slurm jobs whose prolog did not report their start, or whose epilog did not report their end.
-#include "core/jobs.hpp"
+#include "core/slurm/jobs.hpp"
 #include "tests/core/fake_slurm.hpp"
 #include "tests/core/jobs_fixture.hpp"
 
@@ -21,14 +21,14 @@ class SlurmJobs : public SlurmJobLedger {
         events.subscribe([this](const core::Event& event) { jobs.onEvent(event); });
     }
 
-    static core::ComputeProcess inJob(const core::SlurmJobName& job, core::Uid uid,
-                                      const Texts& devices,
-                                      std::optional<core::Uid> owner = std::nullopt) {
-        core::ComputeProcess process = computeProcess(500, uid, devices);
+    static core::ObservedProcess inJob(const core::SlurmJobName& job, core::Uid uid,
+                                       const Texts& devices,
+                                       std::optional<core::Uid> owner = std::nullopt) {
+        core::ObservedProcess process = computeProcess(500, uid, devices);
         process.slurm = core::SlurmCgroup{job, owner};
         return process;
     }
-    void see(const std::vector<core::ComputeProcess>& running) {
+    void see(const std::vector<core::ObservedProcess>& running) {
         core::Observation observation = gpus(4);
         observation.started = clock.boot;
         observation.processes = running;
@@ -37,7 +37,7 @@ class SlurmJobs : public SlurmJobLedger {
     }
     // Starts a job of alice's on GPU 1 as the prolog of Slurm 26.05 does.
     void startRun(core::SlurmJobId id, core::Sluid run) {
-        core::NewJob wanted = job(id, alice, {1});
+        core::NewSlurmJob wanted = job(id, alice, {1});
         wanted.sluid = run;
         ledger.startJob(wanted);
     }
@@ -59,7 +59,7 @@ class SlurmJobs : public SlurmJobLedger {
 
 TEST_F(SlurmJobs, BeginWithAProcessOnADeviceOfSlurmsWhereNoPrologTold) {
     see({inJob(12U, alice, {"GPU-1", "GPU-3"}), inJob(12U, alice, {"GPU-2"})});
-    const core::Environment& environment = ledger.get("slurm-12");
+    const core::EnvironmentRecord& environment = ledger.get("slurm-12");
     EXPECT_EQ(environment.user, "alice");
     EXPECT_TRUE(environment.job->isInferred);
     EXPECT_EQ(devicesOf("slurm-12"), (Indices{1, 2})) << "what is Slurm's alone";
@@ -85,11 +85,11 @@ TEST_F(SlurmJobs, BelongToWhoeverThePathOrTheUidsOfTheProcessName) {
     EXPECT_EQ(ledger.find("slurm-13"), nullptr) << "bob's process is not of alice's job";
     EXPECT_EQ(ledger.find("slurm-14"), nullptr) << "root's alone names nobody";
     EXPECT_EQ(ledger.find("slurm-15"), nullptr) << "on no device of Slurm's";
-    core::ComputeProcess contained = inJob(17U, 100500, {"GPU-1"});
+    core::ObservedProcess contained = inJob(17U, 100500, {"GPU-1"});
     contained.userNamespaceOwner = alice;
     see({contained});
     EXPECT_EQ(ledger.get("slurm-17").uid, alice) << "a process in a container of alice's";
-    core::ComputeProcess mixed = inJob(16U, bob, {"GPU-1"});
+    core::ObservedProcess mixed = inJob(16U, bob, {"GPU-1"});
     mixed.facts.uids.effective = alice;
     see({mixed});
     EXPECT_EQ(ledger.find("slurm-16"), nullptr);
@@ -209,6 +209,16 @@ TEST_F(SlurmJobs, DoNotBeginByAnAnswerThatComesAfterTheirEnd) {
     see({inJob(sluid, alice, {"GPU-1"})});
     clock.pass(1s);
     startRun(12, sluid);
+    ledger.deactivate("slurm-12", root);
+    slurm.find();
+    EXPECT_EQ(ledger.find("slurm-12"), nullptr);
+}
+
+TEST_F(SlurmJobs, DoNotBeginByAnAnswerThatComesAfterTheEndOfAJobWithoutASluid) {
+    slurm.numbers = {{sluid, 12}};
+    see({inJob(sluid, alice, {"GPU-1"})});
+    clock.pass(1s);
+    start(12, alice, {1});
     ledger.deactivate("slurm-12", root);
     slurm.find();
     EXPECT_EQ(ledger.find("slurm-12"), nullptr);

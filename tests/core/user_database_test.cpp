@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Entries of the user database of any size. The functions of the C library are replaced by a
 // database whose answers the test chooses.
-#include "core/user_database.hpp"
+#include "core/base/user_database.hpp"
 
 #include <grp.h>
 #include <gtest/gtest.h>

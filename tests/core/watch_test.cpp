@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The service's own cycles: they warn once, wait for the grace period, and forget findings that
 // ended.
-#include "core/state_schema.hpp"
+#include "core/state/state_schema.hpp"
 #include "tests/core/enforcer_fixture.hpp"
 
 namespace genv::tests {
@@ -166,11 +166,11 @@ class KeptGrants : public Watch {
     KeptGrants() { settings.keepGrants = true; }
     std::vector<bool> marksOf(const std::string& id) const {
         std::vector<bool> marks{ledger.get(id).overLimit};
-        for (const core::Attachment& attachment : ledger.get(id).attachments)
+        for (const core::DeviceAttachment& attachment : ledger.get(id).attachments)
             marks.push_back(attachment.overLimit);
         return marks;
     }
-    core::Environment writtenOf(const std::string& id) const {
+    core::EnvironmentRecord writtenOf(const std::string& id) const {
         return core::decodeState(store.documents.at(id));
     }
 };
@@ -270,6 +270,55 @@ TEST_F(KeptGrants, EndWithoutTheSettingAndByAnAdministratorsEnforcement) {
     settings.limits.general.maxDevices = 0;
     cycle();
     EXPECT_TRUE(devicesOf("20").empty());
+}
+
+// With IdleAction=park.
+class IdleParks : public Watch {
+  protected:
+    void cycleParking(std::chrono::microseconds later) {
+        clock.pass(later);
+        parking.watch(std::make_shared<const core::Observation>(seen), settings);
+    }
+
+    std::vector<std::string> asked;
+    core::Enforcer parking{{ledger,
+                            observer,
+                            userBase,
+                            terminator,
+                            idleness,
+                            clock,
+                            events,
+                            log,
+                            nullptr,
+                            {},
+                            {},
+                            [this](const core::EnvironmentId& id, const core::DeviceUuid& device) {
+                                asked.push_back(id + " " + device);
+                                return true;
+                            },
+                            [] { return true; }}};
+};
+
+TEST_F(IdleParks, AskForTheEnvironmentToBeParkedAndDetachAndEndNothing) {
+    settings.grace = 0s;
+    settings.limits.general = only(&core::Limits::idleTimeout, 1min);
+    idleness.observed(ledger, seen);
+    cycleParking(1h);
+    look();
+    EXPECT_EQ(asked, (std::vector<std::string>{"20 GPU-0", "20 GPU-1"}));
+    EXPECT_EQ(devicesOf("20").size(), 2U);
+    EXPECT_EQ(signalled(500), 0U);
+    asked.clear();
+    settings.dryRun = true;
+    cycleParking(1h);
+    EXPECT_TRUE(asked.empty());
+}
+
+TEST_F(IdleParks, LeaveTheOtherRulesAsTheyAre) {
+    settings.grace = 0s;
+    cycleParking(10s);
+    EXPECT_EQ(devicesOf("20").size(), 1U) << "one more than its user may have";
+    EXPECT_TRUE(asked.empty());
 }
 
 } // namespace

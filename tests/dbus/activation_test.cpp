@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // An activation that cannot succeed is refused before polkit is asked, which might ask a person for
 // a password.
-#include "dbus/activation.hpp"
+#include "dbus/manager/activation.hpp"
 #include "tests/dbus/context_fixture.hpp"
 
 namespace genv::tests {

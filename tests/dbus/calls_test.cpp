@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A call is answered once, whatever happens to its work. Calls that wait are counted, and belong to
 // their connection.
-#include "core/caps.hpp"
-#include "dbus/context.hpp"
+#include "core/settings/caps.hpp"
+#include "dbus/calls/bus_context.hpp"
 #include "tests/dbus/reply_fixture.hpp"
 
 namespace genv::tests {

@@ -3,9 +3,11 @@
 // when the test says so.
 #pragma once
 
-#include "core/caps.hpp"
-#include "core/root_process.hpp"
-#include "dbus/context.hpp"
+#include "core/environments/root_process.hpp"
+#include "core/loans/takings.hpp"
+#include "core/parking/parkings.hpp"
+#include "core/settings/caps.hpp"
+#include "dbus/calls/bus_context.hpp"
 #include "tests/core/fake_gates.hpp"
 #include "tests/core/fake_slurm.hpp"
 #include "tests/core/fakes.hpp"
@@ -83,12 +85,12 @@ class FakeHistory : public core::History {
     [[nodiscard]] std::vector<std::string_view> kinds() const override {
         return {"attached", "detached"};
     }
-    void read(core::Uid /*asking*/, core::HistoryQuery query,
+    void read(core::Uid /*asking*/, core::HistoryFilter query,
               std::function<void(core::HistoryPage)> answer) override {
         queries.push_back(std::move(query));
         answers.push_back(std::move(answer));
     }
-    std::vector<core::HistoryQuery> queries;
+    std::vector<core::HistoryFilter> queries;
     std::vector<std::function<void(core::HistoryPage)>> answers;
 };
 
@@ -115,7 +117,7 @@ class ContextTest : public ReplyTest {
     core::Occupancy occupancy{ledger, observer, scheduler};
     core::Idleness idleness;
     core::ReadingRing readings;
-    core::UserUse use{ledger, clock, std::chrono::hours{7 * 24}};
+    core::DecayedUse use{ledger, clock, std::chrono::hours{7 * 24}};
     core::Settings settings;
     core::Queue queue{ledger,
                       clock,
@@ -148,20 +150,50 @@ class ContextTest : public ReplyTest {
         [[nodiscard]] bool isReleased(std::uint64_t) const override { return false; }
         void onRelease(std::function<void(std::uint64_t)> /*listener*/) override {}
     };
-    struct NoKernels : core::Kernels {
-        void find(core::Uid /*asker*/, core::Uid /*owner*/, const std::string& /*kernel*/,
+    struct NoJupyterKernels : core::JupyterKernels {
+        void find(core::Uid /*asker*/, core::Uid /*owner*/, const std::string& /*jupyterKernel*/,
                   core::Pid /*asking*/, std::function<void(Found)> /*answer*/) override {}
     };
+    struct NoParker : core::Parker {
+        void call(core::ParkingCall /*call*/, const core::ParkingTarget& /*target*/,
+                  std::chrono::milliseconds /*lockTimeout*/,
+                  std::function<void(const core::ParkingReply&)> /*answer*/) override {}
+        void capability(std::function<void(const core::ParkingCapability&)> /*answer*/) override {}
+    };
+    struct NoHostMemory : core::HostMemory {
+        void read(const std::vector<core::ProcessIdentity>& /*processes*/,
+                  std::function<void(const core::HostMemoryReading&)> /*answer*/) override {}
+    };
     NoDescriptors descriptors_;
-    NoKernels kernels_;
+    NoJupyterKernels jupyterKernels_;
     core::Locks locks_{ledger, descriptors_, scheduler, log};
     FakeJobCgroups cgroups_;
+    NoParker parker_;
+    NoHostMemory hostMemory_;
+    core::Parkings parkings_{ledger,
+                             {observer, processes, parker_, hostMemory_},
+                             clock,
+                             scheduler,
+                             events,
+                             {[this]() -> const core::ParkingSettings& { return settings.parking; },
+                              [] { return std::chrono::seconds{30}; },
+                              [] { return std::chrono::seconds{10}; }}};
+    core::Takings takings_{ledger,
+                           parkings_,
+                           clock,
+                           scheduler,
+                           events,
+                           log,
+                           {[this]() -> const core::ParkingSettings& { return settings.parking; },
+                            [] { return std::chrono::seconds{30}; },
+                            [] { return std::chrono::seconds{10}; }, [] { return false; }}};
 
   protected:
     core::Jobs jobs{ledger, users, cgroups_, slurm, clock, log};
-    dbus::Context context{
-        {ledger, queue, locks_, lingering, occupancy, jobs, idleness, readings, use},
-        {observer, processes, kernels_, users, history, slurm},
+    dbus::BusContext context{
+        {ledger, queue, locks_, lingering, occupancy, jobs, idleness, readings, use, parkings_,
+         takings_},
+        {observer, processes, jupyterKernels_, users, history, slurm},
         {enforcer, terminator},
         {isolation, refusedOpens},
         {callers, gate, *this, listCalls, startingCalls, waitingCalls, isEnding},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Descriptions of compute processes. A description counts among its caller's list calls until it is
 // answered.
-#include "core/caps.hpp"
-#include "dbus/describing.hpp"
+#include "core/settings/caps.hpp"
+#include "dbus/manager/describing.hpp"
 #include "tests/dbus/context_fixture.hpp"
 
 #include <limits>
@@ -22,14 +22,14 @@ class Describing : public ContextTest {
         observer.fail("the end");
     }
 
-    static core::Observation seen(std::vector<core::ComputeProcess> processes) {
+    static core::Observation seen(std::vector<core::ObservedProcess> processes) {
         core::Observation observation = gpus(2);
         observation.processes = std::move(processes);
         return observation;
     }
     void ask(core::Uid uid = alice) {
         const dbus::Reply<dbus::DescriptionRows> reply{
-            sdbus::Result<dbus::DescriptionRows>{received()},
+            dbus::WrittenResult<dbus::DescriptionRows>(dbus::raw::Message(received())),
             dbus::Call{row("dev.genv.Manager", "DescribeProcesses"),
                        {":1.7", uid, 500, false},
                        *this,
@@ -39,7 +39,7 @@ class Describing : public ContextTest {
 };
 
 TEST_F(Describing, TellsWhatIsKnownOfAProcess) {
-    core::ComputeProcess process = computeProcess(4711, bob, {"GPU-1", "GPU-gone", "GPU-0"});
+    core::ObservedProcess process = computeProcess(4711, bob, {"GPU-1", "GPU-gone", "GPU-0"});
     process.facts.command = "py\x1b[2J\"\\x";
     process.facts.identity.startTime = 50'000; // ticks: half of the machine's uptime
     process.uses[0].utilizationPercent = 35;
@@ -69,14 +69,14 @@ TEST_F(Describing, TellsTheSameStartHoweverTheClocksAreRead) {
 }
 
 TEST_F(Describing, KnowsNoStartOfAProcessThatCannotBeRead) {
-    core::ComputeProcess process = computeProcess(1, alice, {"GPU-0"});
+    core::ObservedProcess process = computeProcess(1, alice, {"GPU-0"});
     process.facts.identity.startTime = core::ProcessIdentity::unreadStart + 7;
     EXPECT_EQ(dbus::describe(seen({process}), ledger, clock).rows[0].started,
               std::numeric_limits<std::uint64_t>::max());
 }
 
 TEST_F(Describing, TellsTheUserWhoMadeAProcessesNamespace) {
-    core::ComputeProcess process = computeProcess(1, 100'000, {"GPU-0"});
+    core::ObservedProcess process = computeProcess(1, 100'000, {"GPU-0"});
     process.userNamespaceOwner = bob;
     EXPECT_EQ(dbus::describe(seen({process}), ledger, clock).rows[0].uid, bob);
 }

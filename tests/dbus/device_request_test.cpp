@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The granted devices are those that polkit was asked about. If they would differ by then, the
 // request is authorized again or refused.
-#include "dbus/device_request.hpp"
+#include "dbus/calls/device_request.hpp"
 #include "tests/dbus/context_fixture.hpp"
 
 namespace genv::tests {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A repeated enforcement runs for a caller that stays connected, survives failures of the driver,
 // and is limited in number.
-#include "core/caps.hpp"
-#include "dbus/enforcement.hpp"
+#include "core/settings/caps.hpp"
+#include "dbus/manager/enforcement.hpp"
 #include "tests/dbus/context_fixture.hpp"
 
 namespace genv::tests {

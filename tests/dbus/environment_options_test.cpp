@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The options of Attach, Activate and Configure, and the options that they refuse before polkit is
 // asked.
-#include "dbus/environment_options.hpp"
+#include "dbus/calls/environment_options.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ Variant text(const char* value) {
     return Variant{std::string(value)};
 }
 
-core::Environment environment(std::optional<std::uint32_t> gpus = std::nullopt) {
-    core::Environment result;
+core::EnvironmentRecord environment(std::optional<std::uint32_t> gpus = std::nullopt) {
+    core::EnvironmentRecord result;
     result.id = "20";
     result.uid = alice;
     result.user = "alice";
@@ -40,7 +40,7 @@ std::string refusal(const VariantMap& options,
     return "";
 }
 
-TEST(AttachOptions, SayWhichDevicesInOneOfFiveWays) {
+TEST(AttachCallOptions, SayWhichDevicesInOneOfFiveWays) {
     const auto wanted = [](const VariantMap& options, std::optional<std::uint32_t> gpus = {}) {
         return dbus::readAttachOptions(options, environment(gpus)).request.wanted;
     };
@@ -58,7 +58,7 @@ TEST(AttachOptions, SayWhichDevicesInOneOfFiveWays) {
                            "give count or index");
 }
 
-TEST(AttachOptions, NameEachDeviceOnce) {
+TEST(AttachCallOptions, NameEachDeviceOnce) {
     const auto request = [](const VariantMap& options) {
         return dbus::readAttachOptions(options, environment()).request.wanted;
     };
@@ -73,7 +73,7 @@ TEST(AttachOptions, NameEachDeviceOnce) {
         (std::vector<std::string>{"GPU-1", "GPU-0"}));
 }
 
-TEST(AttachOptions, CarryTheShareThatIsConfiguredAndTheModel) {
+TEST(AttachCallOptions, CarryTheShareThatIsConfiguredAndTheModel) {
     const auto options = dbus::readAttachOptions({{"count", number(1)},
                                                   {"model", text("a100")},
                                                   {"over-subscribe", Variant{true}},
@@ -91,7 +91,7 @@ TEST(AttachOptions, CarryTheShareThatIsConfiguredAndTheModel) {
     EXPECT_EQ(options.waiting.lifetime, std::chrono::hours{1});
 }
 
-TEST(AttachOptions, AreRefusedWhereTheyContradictEachOther) {
+TEST(AttachCallOptions, AreRefusedWhereTheyContradictEachOther) {
     const Variant indices{std::vector<std::uint32_t>{0}};
     const std::vector<std::pair<const char*, Variant>> ways{
         {"count", number(1)},
@@ -123,7 +123,7 @@ TEST(AttachOptions, AreRefusedWhereTheyContradictEachOther) {
 }
 
 TEST(Configure, SetsWhatIsGivenAndUnsetsWhatIsNamed) {
-    const core::ConfigurationChange set =
+    const core::EnvironmentConfigurationChange set =
         dbus::readConfigurationChange({{"name", text("Yesterday")},
                                        {"gpus", number(2)},
                                        {"gpu-memory", text("4g")},
@@ -136,7 +136,7 @@ TEST(Configure, SetsWhatIsGivenAndUnsetsWhatIsNamed) {
     EXPECT_EQ(set.gpuMemory.value(), gigabytes(4));
     EXPECT_EQ(set.lifetime.value(), std::chrono::minutes{1});
 
-    const core::ConfigurationChange unset = dbus::readConfigurationChange(
+    const core::EnvironmentConfigurationChange unset = dbus::readConfigurationChange(
         {}, {"name", "gpus", "gpu-memory", "lifetime", "over-subscribable"});
     EXPECT_EQ(unset.overSubscribable, false);
     EXPECT_EQ(unset.name, std::optional<std::optional<std::string>>(std::in_place));
@@ -144,7 +144,7 @@ TEST(Configure, SetsWhatIsGivenAndUnsetsWhatIsNamed) {
     EXPECT_EQ(unset.gpuMemory, std::optional<std::optional<core::Bytes>>(std::in_place));
     EXPECT_EQ(unset.lifetime, std::optional<std::optional<std::chrono::seconds>>(std::in_place));
 
-    const core::ConfigurationChange nothing = dbus::readConfigurationChange({}, {});
+    const core::EnvironmentConfigurationChange nothing = dbus::readConfigurationChange({}, {});
     EXPECT_FALSE(nothing.name || nothing.gpus || nothing.gpuMemory || nothing.lifetime ||
                  nothing.overSubscribable);
     EXPECT_EQ(dbus::readConfigurationChange({{"gpus", number(0)}}, {}).gpus,
@@ -211,13 +211,14 @@ TEST_F(Target, NamesEachHolderWhoDidNotConsentOnce) {
     EXPECT_EQ(target.withoutConsent, (policy::HeldDevices{{1}, {{bob, "user1002"}}}));
 }
 
-class KernelPins : public ::testing::Test {
+class JupyterKernelPins : public ::testing::Test {
   protected:
-    core::Kernel pin(const core::Kernels::Found& found) {
-        const core::ProcessIdentity process = dbus::foundKernel("abc", found);
-        return dbus::adoptKernel(processes, "abc", process, processes.pin(process.pid), alice);
+    core::JupyterKernel pin(const core::JupyterKernels::Found& found) {
+        const core::ProcessIdentity process = dbus::foundJupyterKernel("abc", found);
+        return dbus::adoptJupyterKernel(processes, "abc", process, processes.pin(process.pid),
+                                        alice);
     }
-    std::string refusal(const core::Kernels::Found& found) {
+    std::string refusal(const core::JupyterKernels::Found& found) {
         try {
             pin(found);
         } catch (const core::Error& error) {
@@ -229,27 +230,27 @@ class KernelPins : public ::testing::Test {
     FakeProcesses processes;
 };
 
-TEST_F(KernelPins, HoldTheOneProcessThatWasFound) {
+TEST_F(JupyterKernelPins, HoldTheOneProcessThatWasFound) {
     processes.add(500, alice);
-    const core::Kernel kernel = pin({{500, 7}});
-    EXPECT_EQ(kernel.id, "abc");
-    EXPECT_EQ(kernel.process.identity, (core::ProcessIdentity{500, 7}));
-    EXPECT_FALSE(kernel.process.pin->hasExited());
+    const core::JupyterKernel jupyterKernel = pin({{500, 7}});
+    EXPECT_EQ(jupyterKernel.id, "abc");
+    EXPECT_EQ(jupyterKernel.process.identity, (core::ProcessIdentity{500, 7}));
+    EXPECT_FALSE(jupyterKernel.process.pin->hasExited());
 }
 
-TEST_F(KernelPins, HoldWhoStartedTheKernel) {
+TEST_F(JupyterKernelPins, HoldWhoStartedTheJupyterKernel) {
     processes.add(500, alice)->facts.parent = 400;
     EXPECT_EQ(pin({{500, 7}}).starter.process, nullptr) << "there is no process 400";
     processes.add(400, bob);
-    const core::Kernel kernel = pin({{500, 7}});
-    ASSERT_NE(kernel.starter.process, nullptr);
-    EXPECT_EQ(kernel.starter.pid, 400U);
-    EXPECT_FALSE(kernel.starter.process->hasExited());
+    const core::JupyterKernel jupyterKernel = pin({{500, 7}});
+    ASSERT_NE(jupyterKernel.starter.process, nullptr);
+    EXPECT_EQ(jupyterKernel.starter.pid, 400U);
+    EXPECT_FALSE(jupyterKernel.starter.process->hasExited());
     processes.exit(400);
-    EXPECT_TRUE(kernel.starter.process->hasExited());
+    EXPECT_TRUE(jupyterKernel.starter.process->hasExited());
 }
 
-TEST_F(KernelPins, RefuseNoneTwoAndOneThatIsGone) {
+TEST_F(JupyterKernelPins, RefuseNoneTwoAndOneThatIsGone) {
     EXPECT_EQ(refusal({}), "no process of the environment's owner runs the kernel abc");
     EXPECT_NE(refusal({{500, 7}, {501, 7}}).find("processes 500 and 501 were both started"),
               std::string::npos);

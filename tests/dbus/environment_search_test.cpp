@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The environment of a process in the control group of a Slurm job.
-#include "dbus/environment_search.hpp"
+#include "dbus/manager/environment_search.hpp"
 #include "tests/dbus/context_fixture.hpp"
 
 namespace genv::tests {
@@ -18,7 +18,7 @@ class JobSearches : public ContextTest {
     }
 
     void startJob(core::SlurmJobId id, std::optional<core::Sluid> run = std::nullopt) {
-        core::NewJob job{id, alice, "alice", {}};
+        core::NewSlurmJob job{id, alice, "alice", {}};
         job.sluid = run;
         ledger.startJob(job);
     }

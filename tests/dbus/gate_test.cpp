@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A caller passes the gate only with a positive answer, whatever else the answer is. A question
 // belongs to its caller.
-#include "core/caps.hpp"
+#include "core/settings/caps.hpp"
 #include "tests/dbus/context_fixture.hpp"
 
 #include <tuple>

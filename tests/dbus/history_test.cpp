@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The permitted queries of the history. A long read of other users' events is authorized once.
-#include "dbus/history.hpp"
+#include "dbus/manager/history_calls.hpp"
 #include "tests/dbus/context_fixture.hpp"
 #include "tests/fuzz/plain_message.hpp"
 
@@ -25,7 +25,7 @@ class HistoryCalls : public ContextTest {
 
     dbus::Reply<dbus::EventRows> reply(core::Uid uid) {
         return {
-            sdbus::Result<dbus::EventRows>{received()},
+            dbus::WrittenResult<dbus::EventRows>(dbus::raw::Message(received())),
             dbus::Call{
                 row("dev.genv.Manager", "ListEvents"), {":1.7", uid, 500, false}, *this, isEnding}};
     }
@@ -88,7 +88,7 @@ TEST_F(HistoryCalls, ReadOnesOwnUntilNowWithoutAQuestion) {
          alice, 1'000'000);
     EXPECT_TRUE(authorizer.questions.empty());
     ASSERT_EQ(history.queries.size(), 1U);
-    const core::HistoryQuery& query = history.queries[0];
+    const core::HistoryFilter& query = history.queries[0];
     EXPECT_EQ(query.uid, alice);
     EXPECT_EQ(query.environment, "20");
     EXPECT_EQ(query.device, "GPU-1");
@@ -184,10 +184,7 @@ TEST_F(HistoryCalls, AllowNothingMoreByReadingOnesOwn) {
 }
 
 TEST(EventRows, AreDictionariesWithValuesOfEveryType) {
-    EXPECT_EQ(dbus::compat::signatureOf<dbus::EventRows>(), "aa{sv}");
-    sdbus::PlainMessage message = sdbus::createPlainMessage();
-    message << dbus::EventRows{pageUntil("s=1").rows};
-    message.seal();
+    sdbus::PlainMessage message = messageWith(dbus::EventRows{pageUntil("s=1").rows});
     std::vector<VariantMap> events;
     message >> events;
     ASSERT_EQ(events.size(), 1U);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The accounts of received calls: what is counted for a user, for a connection whose user is not
 // known yet, and until when.
-#include "core/caps.hpp"
+#include "core/settings/caps.hpp"
+#include "dbus/calls/intake.hpp"
 #include "dbus/contract/names.hpp"
 #include "dbus/contract/sdbus_compat.hpp"
-#include "dbus/intake.hpp"
 #include "tests/bus/support/client.hpp"
 #include "tests/bus/support/service.hpp"
 #include "tests/core/fake_processes.hpp"

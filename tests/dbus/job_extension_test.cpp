@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Slurm sets the end of a Slurm job. The tests check who may extend it, by how much, and when the
 // call is answered.
-#include "dbus/job_extension.hpp"
+#include "dbus/environment/job_extension.hpp"
 #include "tests/dbus/context_fixture.hpp"
 
 namespace genv::tests {
@@ -18,18 +18,18 @@ class JobExtensions : public ContextTest {
     JobExtensions() {
         users.add(alice, "alice");
         settings.limits.general.maxLifetime = 2h;
-        core::NewJob job{12, alice, "alice", {}};
+        core::NewSlurmJob job{12, alice, "alice", {}};
         job.ends = clock.wall + 1h;
         ledger.startJob(job);
         ends = clock.wall + 1h;
     }
 
-    void configure(core::Uid uid, const core::ConfigurationChange& change) {
+    void configure(core::Uid uid, const core::EnvironmentConfigurationChange& change) {
         const auto reply = call(uid);
         reply.guarded([&] { dbus::extendJob(context, reply, ledger.get("slurm-12"), change); });
     }
     void extend(core::Uid uid, std::chrono::seconds lifetime) {
-        core::ConfigurationChange change;
+        core::EnvironmentConfigurationChange change;
         change.lifetime.emplace(lifetime);
         configure(uid, change);
     }
@@ -87,9 +87,9 @@ TEST_F(JobExtensions, NeverEndAJobSooner) {
 
 // Slurm's helper reads the job's end.
 TEST_F(JobExtensions, AskSlurmAlsoWhereNoPrologToldTheEnd) {
-    core::NewJob job{13, alice, "alice", {}};
+    core::NewSlurmJob job{13, alice, "alice", {}};
     ledger.startJob(job);
-    core::ConfigurationChange change;
+    core::EnvironmentConfigurationChange change;
     change.lifetime.emplace(60s);
     const auto reply = call(0);
     reply.guarded([&] { dbus::extendJob(context, reply, ledger.get("slurm-13"), change); });
@@ -100,10 +100,10 @@ TEST_F(JobExtensions, AskSlurmAlsoWhereNoPrologToldTheEnd) {
 }
 
 TEST_F(JobExtensions, AreRefusedForAJobWhoseOwnerIsAGuess) {
-    core::NewJob job{13, alice, "alice", {}};
+    core::NewSlurmJob job{13, alice, "alice", {}};
     job.isInferred = true;
     ledger.startJob(job);
-    core::ConfigurationChange change;
+    core::EnvironmentConfigurationChange change;
     change.lifetime.emplace(60s);
     const auto reply = call(alice);
     reply.guarded([&] { dbus::extendJob(context, reply, ledger.get("slurm-13"), change); });
@@ -129,14 +129,14 @@ TEST_F(JobExtensions, OfAJobThatIsOverByThenAreRefused) {
 }
 
 TEST_F(JobExtensions, AreAllThatMayBeConfigured) {
-    core::ConfigurationChange name;
+    core::EnvironmentConfigurationChange name;
     name.name.emplace("x");
-    core::ConfigurationChange both = name;
+    core::EnvironmentConfigurationChange both = name;
     both.lifetime.emplace(5400s);
-    core::ConfigurationChange unset;
+    core::EnvironmentConfigurationChange unset;
     unset.lifetime.emplace();
-    for (const core::ConfigurationChange& change :
-         {name, both, unset, core::ConfigurationChange{}}) {
+    for (const core::EnvironmentConfigurationChange& change :
+         {name, both, unset, core::EnvironmentConfigurationChange{}}) {
         refusals.clear();
         configure(alice, change);
         EXPECT_EQ(refusal(), ErrorCode::NotSupported);

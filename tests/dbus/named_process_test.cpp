@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A PID in a call counts only if the caller uses the PIDs of the service.
-#include "dbus/named_process.hpp"
+#include "dbus/calls/named_process.hpp"
 #include "tests/dbus/context_fixture.hpp"
 
 namespace genv::tests {

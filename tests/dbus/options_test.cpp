@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Options of calls are parsed strictly, a path names exactly one object, and every refusal has its
 // error name.
+#include "dbus/calls/call_options.hpp"
+#include "dbus/calls/errors.hpp"
+#include "dbus/calls/paths.hpp"
 #include "dbus/contract/names.hpp"
-#include "dbus/errors.hpp"
-#include "dbus/options.hpp"
-#include "dbus/paths.hpp"
 #include "tests/core/fakes.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace genv::tests {
 namespace {
 
 using core::ErrorCode;
-using dbus::Options;
+using dbus::CallOptions;
 using sdbus::Variant;
 
 std::string refusalOf(const std::function<void()>& function) {
@@ -28,8 +28,8 @@ std::string refusalOf(const std::function<void()>& function) {
     return "";
 }
 
-TEST(Options, AreTakenOnceAndOnlyOfTheirType) {
-    Options options({{"gpus", Variant{std::uint32_t{2}}}, {"id", Variant{std::string("x")}}});
+TEST(CallOptions, AreTakenOnceAndOnlyOfTheirType) {
+    CallOptions options({{"gpus", Variant{std::uint32_t{2}}}, {"id", Variant{std::string("x")}}});
     EXPECT_EQ(options.take<std::uint32_t>("gpus"), 2U);
     EXPECT_EQ(options.take<std::uint32_t>("gpus"), std::nullopt);
     EXPECT_EQ(options.take<std::string>("name"), std::nullopt);
@@ -38,30 +38,30 @@ TEST(Options, AreTakenOnceAndOnlyOfTheirType) {
     options.finish();
 }
 
-TEST(Options, ThatNobodyTakesAreRefusedWithThoseThereAre) {
-    Options options({{"gpu\x1b", Variant{std::uint32_t{2}}}});
+TEST(CallOptions, ThatNobodyTakesAreRefusedWithThoseThereAre) {
+    CallOptions options({{"gpu\x1b", Variant{std::uint32_t{2}}}});
     options.take<std::uint32_t>("gpus");
     options.takeFlag("wait");
     EXPECT_EQ(refusalOf([&] { options.finish(); }),
               R"(unknown option "gpu\x1b": expected one of gpus, wait)");
 }
 
-TEST(Options, CarryMemoryAsTextOrInBytes) {
+TEST(CallOptions, CarryMemoryAsTextOrInBytes) {
     const auto memory = [](const Variant& value) {
-        return Options({{"gpu-memory", value}}).takeMemory("gpu-memory");
+        return CallOptions({{"gpu-memory", value}}).takeMemory("gpu-memory");
     };
     EXPECT_EQ(memory(Variant{std::string("4g")}), core::Bytes{4'000'000'000});
     EXPECT_EQ(memory(Variant{std::uint64_t{4096}}), core::Bytes{4096});
-    EXPECT_EQ(Options({}).takeMemory("gpu-memory"), std::nullopt);
+    EXPECT_EQ(CallOptions({}).takeMemory("gpu-memory"), std::nullopt);
     EXPECT_NE(refusalOf([&] { memory(Variant{std::uint64_t{0}}); }), "");
     EXPECT_NE(refusalOf([&] { memory(Variant{std::string("a lot")}); }), "");
     EXPECT_EQ(refusalOf([&] { memory(Variant{std::int32_t{4096}}); }),
               R"(invalid type "i" of option "gpu-memory": expected "s" or "t")");
 }
 
-TEST(Options, CarryTimesFromASecondToAHundredYears) {
+TEST(CallOptions, CarryTimesFromASecondToAHundredYears) {
     const auto seconds = [](std::uint64_t value) {
-        return Options({{"timeout", Variant{value}}}).takeSeconds("timeout");
+        return CallOptions({{"timeout", Variant{value}}}).takeSeconds("timeout");
     };
     EXPECT_EQ(seconds(1), std::chrono::seconds{1});
     EXPECT_EQ(seconds(3'153'600'000), std::chrono::seconds{3'153'600'000});
@@ -70,12 +70,12 @@ TEST(Options, CarryTimesFromASecondToAHundredYears) {
         EXPECT_NE(refusalOf([&] { seconds(impossible); }).find("expected 1-3153600000"),
                   std::string::npos)
             << impossible;
-    EXPECT_EQ(Options({}).takeSeconds("timeout"), std::nullopt);
+    EXPECT_EQ(CallOptions({}).takeSeconds("timeout"), std::nullopt);
 }
 
-TEST(Options, CarryNamesThatATerminalMayShow) {
+TEST(CallOptions, CarryNamesThatATerminalMayShow) {
     const auto name = [](const char* value) {
-        return Options({{"name", Variant{std::string(value)}}}).takeName("name");
+        return CallOptions({{"name", Variant{std::string(value)}}}).takeName("name");
     };
     EXPECT_EQ(name("Norwegian Wood"), "Norwegian Wood");
     EXPECT_NE(refusalOf([&] { name("\x1b[2J"); }), "");
@@ -96,12 +96,17 @@ TEST(Paths, NameAnEnvironmentWhateverItsId) {
 TEST(Errors, HaveANameOfTheirOwnEach) {
     std::set<std::string> names;
     for (const ErrorCode code :
-         {ErrorCode::NoSuchEnvironment, ErrorCode::NoSuchDevice, ErrorCode::NoSuchProcess,
-          ErrorCode::DeviceUnavailable, ErrorCode::NotEnoughDevices, ErrorCode::AlreadyExists,
-          ErrorCode::QuotaExceeded, ErrorCode::NotAttached, ErrorCode::NoSuchWait, ErrorCode::Busy,
-          ErrorCode::AccessDenied, ErrorCode::InteractiveAuthorizationRequired,
-          ErrorCode::InvalidArgs, ErrorCode::LimitsExceeded, ErrorCode::NotSupported,
-          ErrorCode::Timeout, ErrorCode::StorageFailed, ErrorCode::Internal}) {
+         {ErrorCode::NoSuchEnvironment, ErrorCode::NoSuchDevice,
+          ErrorCode::NoSuchProcess,     ErrorCode::DeviceUnavailable,
+          ErrorCode::NotEnoughDevices,  ErrorCode::AlreadyExists,
+          ErrorCode::QuotaExceeded,     ErrorCode::NotAttached,
+          ErrorCode::NoSuchWait,        ErrorCode::Busy,
+          ErrorCode::AccessDenied,      ErrorCode::InteractiveAuthorizationRequired,
+          ErrorCode::InvalidArgs,       ErrorCode::LimitsExceeded,
+          ErrorCode::NotSupported,      ErrorCode::CannotPark,
+          ErrorCode::NotParked,         ErrorCode::NoHostMemory,
+          ErrorCode::Timeout,           ErrorCode::StorageFailed,
+          ErrorCode::Internal}) {
         const std::string name = dbus::busErrorName(code);
         EXPECT_TRUE(name.starts_with("dev.genv.Error.") ||
                     name.starts_with("org.freedesktop.DBus.Error."))

@@ -247,6 +247,16 @@ TEST(RawWriter, WritesWhatSdbusReads) {
     EXPECT_EQ(path, "/dev/genv");
 }
 
+TEST(RawReader, TellsTheTypeOfAVariantAndOfNothingElse) {
+    sdbus::PlainMessage message = sdbus::createPlainMessage();
+    message << sdbus::Variant{std::vector<std::string>{"a"}} << std::string("text");
+    message.seal();
+    raw::Reader reader(message);
+    EXPECT_EQ(reader.variantSignature(), "as");
+    reader.skipVariant();
+    EXPECT_ANY_THROW(static_cast<void>(reader.variantSignature()));
+}
+
 TEST(RawPaths, EscapeAnyText) {
     for (const std::string& text :
          {std::string("20"), std::string("a-b.c"), std::string("ä/\n"), std::string()}) {

@@ -3,7 +3,7 @@
 // refusals are kept for the test.
 #pragma once
 
-#include "dbus/reply.hpp"
+#include "dbus/calls/reply.hpp"
 
 #include <gtest/gtest.h>
 

@@ -26,7 +26,7 @@ requirementsOf() {
 #              also compiles the gate's program to other instructions.
 declare -A packages=(
     # The preset "demo" builds without the rest.
-    [demo]="$(requirementsOf 2 'GTest|GMock|benchmark|EXPAT|prometheus-cpp-core|libmicrohttpd|ncursesw')
+    [demo]="$(requirementsOf 2 'GTest|GMock|benchmark|EXPAT|prometheus-cpp-core|libcurl|libmicrohttpd|ncursesw')
         dbus polkitd libglib2.0-bin mount util-linux"
     [build]=$(requirementsOf 2)
     [test]="dbus dbus-broker polkitd systemd systemd-journal-remote libglib2.0-bin mount util-linux util-linux-extra git
@@ -36,14 +36,15 @@ declare -A packages=(
         dunst xvfb python3-dbus python3-dbusmock desktop-file-utils libxml2-utils
         openssh-client openssh-server iproute2 procps tmux
         cockpit-bridge cockpit-system cockpit-ws sudo chromium chromium-driver python3-selenium python3-gi nodejs node-typescript
-        mmdebstrap systemd-container clang-14|"
-    [slurm]="slurmctld slurmd slurm-client munge iproute2"
+        mmdebstrap systemd-container clang-14| python3-clang-14|"
+    [slurm]="slurmctld slurmd slurm-client munge iproute2 slurmdbd slurm-wlm-mysql-plugin mariadb-server-core
+        mariadb-client-core"
     [on]="mmdebstrap mount util-linux util-linux-extra"
     [bench]="gnuplot-nox task-spooler slurmctld slurmd slurm-client munge iproute2"
     [coverage]="gcovr"
     [fuzz]="clang-14|clang-19 libclang-rt-14-dev|libclang-rt-19-dev"
-    [lint]="clang-format-14| clang-tidy-14| cppcheck shellcheck libxml2-utils polkitd libdbus-1-dev zsh fish
-        mypy pyflakes3 python3-jeepney"
+    [lint]="clang-14| clang-format-14| clang-tidy-14| libclang-14-dev| llvm-14-dev| cppcheck shellcheck
+        libxml2-utils polkitd libdbus-1-dev zsh fish mypy pyflakes3 python3-jeepney"
     [package]="build-essential debhelper dpkg-dev dh-python pybuild-plugin-pyproject python3-all python3-setuptools
         lintian appstream desktop-file-utils libxml2-utils polkitd systemd"
 )

@@ -22,6 +22,9 @@ GTEST_REASON = re.compile(r"^\S+:\d+: Skipped\n(.+)$", re.M)
 PLAIN_REASON = re.compile(r"skipped: (.+)$", re.M)
 # How much of a failed test's output to repeat at the end, because a long log is read from its end.
 LAST_LINES = 30
+# What says why a test failed: Python's last line of a traceback, or GoogleTest's place.
+REASON = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Failure|Interrupt|Expired)\b.*|^\S+:\d+: Failure$", re.M)
+MAX_REASONS = 3
 
 
 @functools.cache
@@ -85,8 +88,14 @@ def skips(name, case, output):
     ]
 
 
-def summarize(folder):
-    """Prints the summary of one folder. Returns whether it was successful."""
+def reasons_of(output):
+    """Returns the first lines that say why a test failed."""
+    return REASON.findall(output)[:MAX_REASONS] or output.rstrip().splitlines()[-1:]
+
+
+def summarize(folder, failures=None):
+    """Prints the summary of one folder, and adds lines for each failure to `failures`. Returns whether it was
+    successful."""
     results = folder / "results.xml"
     status = folder / "ctest-status"
     if not results.exists() or not status.exists():
@@ -102,6 +111,9 @@ def summarize(folder):
         broken = case.get("status") == "notrun" and "Unable to find" in output
         if case.find("failure") is not None or case.get("status") in ("fail", "disabled") or broken:
             failed.append((name, output.rstrip().splitlines()[-LAST_LINES:]))
+            if failures is not None:
+                seconds = float(case.get("time", "0"))
+                failures += [f"failed: {folder.name}: {name} after {seconds:.0f} s: {reason}" for reason in reasons_of(output)]
             continue
         for what, why in skips(name, case, output):
             skipped.append((what, why))
@@ -122,7 +134,10 @@ def summarize(folder):
 
 
 def main():
-    good = [summarize(pathlib.Path(folder)) for folder in sys.argv[1:]]
+    failures = []
+    good = [summarize(pathlib.Path(folder), failures) for folder in sys.argv[1:]]
+    for failure in failures:
+        print(failure)
     print("passed" if good and all(good) else "FAILED")
     return 0 if good and all(good) else 1
 

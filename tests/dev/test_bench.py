@@ -88,6 +88,21 @@ class Targets(unittest.TestCase):
         self.assertEqual(len(self.misses(one, line(median=151_000.0))), 1)
         self.assertEqual(len(self.misses(one, line(median=0.2, unit="s"))), 1)
 
+    def test_a_bound_by_a_yardstick_moves_with_it(self):
+        one = figures.read_targets("yardstick parse = 10 ms\nbus: Enforce | | <= 100 ms by parse | 0 % | /proc\n")[0]
+        slow, slower = line("Enforce", 150, "ms"), line("Enforce", 201, "ms")
+        twice = line("yardstick parse", 20, "ms")
+        self.assertEqual(self.misses(one, slow, twice), [])
+        self.assertEqual(self.misses(one, slower, twice),
+                         ["bus: Enforce: 201 ms with nothing else, expected <= 100 ms by parse, here times 2.00"])
+        self.assertEqual(len(self.misses(one, slow, line("yardstick parse", 10, "ms"))), 1)
+        self.assertIn("<= 100 ms", figures.table(read(slow, twice), [one]))
+
+    def test_a_yardstick_of_another_part_counts_as_not_measured(self):
+        one = figures.read_targets("yardstick parse = 10 ms\nbus: Enforce | | <= 100 ms by parse | 0 % | /proc\n")[0]
+        self.assertEqual(self.misses(one, line("Enforce", 1, "ms"), line("yardstick parse", 10, "ms", part="core")),
+                         ["bus: Enforce: yardstick parse not measured"])
+
     def test_what_was_not_measured_is_a_miss(self):
         one = target(under="environments=10000")
         for lines in ((), (line("ListOthers", reference="Peer.Ping", ratio=1),),
@@ -107,7 +122,7 @@ class Targets(unittest.TestCase):
         self.assertEqual(self.misses(one, good, line("growth of B", under={"environments": 11}, reference="x", ratio=9)), [])
 
     def test_a_target_that_cannot_be_read_is_refused(self):
-        for words in ({"holds": "fast"}, {"holds": "<= 3 furlongs"}, {"slack": "some"}, {"under": "devices"}, {"figure": "x"}):
+        for words in ({"holds": "fast"}, {"holds": "<= 3 furlongs"}, {"holds": "<= 3 ms by parse"}, {"slack": "some"}, {"under": "devices"}, {"figure": "x"}):
             with self.assertRaises(figures.Invalid, msg=words):
                 target(**words)
 
@@ -124,7 +139,14 @@ class Table(unittest.TestCase):
     def test_shows_figure_reference_ratio_and_target(self):
         text = figures.table(read(line(reference="Peer.Ping", ratio=1.04, under={"devices": 8})), [target()])
         self.assertEqual(text.splitlines()[2], "bus: devices=8")
-        self.assertRegex(text, r"(?m)^ListDevices +118 µs Peer.Ping +1.04 <= 1.5$")
+        self.assertRegex(text, r"(?m)^ListDevices +118 µs +Peer.Ping +1.04 <= 1.5$")
+
+    def test_shows_by_how_much_one_of_ten_is_longer(self):
+        self.assertRegex(figures.table(read(line(p90=130.02)), []), r"(?m)^ListDevices +118 µs +\+10 %$")
+
+    def test_a_long_name_is_whole_on_a_line_of_its_own(self):
+        self.assertRegex(figures.table(read(line("jobs by xargs, processor time of the machine")), []),
+                         r"(?m)^jobs by xargs, processor time of the machine\n +118 µs$")
 
     def test_a_time_has_the_unit_that_suits_it(self):
         for median, unit, shown in ((0.5, "µs", "0.50 µs"), (1430.3, "µs", "1.43 ms"), (150452, "µs", "150 ms"),
@@ -162,15 +184,15 @@ class Document(unittest.TestCase):
         self.assertIn("(performance-core-environments.svg)", text)
 
     def test_details_and_references_are_left_out(self):
-        measured = read(line("a", reference="b", ratio=2), line("b"), line("c", unit="1"), line("processor time of a"),
-                        line("d", under={"in_flight": 64}),
-                        *(line("growth of a", unit="1", under={"environments": n}) for n in (10, 100, 1000)))
+        measured = read(*(line(name, part="processes", **more) for name, more in (("a", {"reference": "b", "ratio": 2}), ("b", {}), ("c", {"unit": "1"}), ("processor time of a", {}))),
+                        line("d", part="processes", under={"in_flight": 64}),
+                        *(line("growth of a", unit="1", part="processes", under={"environments": n}) for n in (10, 100, 1000)))
         text = document.generated({"machine": self.machine}, measured, [], [])
         self.assertEqual([row.split(" | ")[0] for row in text.splitlines() if row.startswith("| ")],
                          ["| figure", "| figure", "| a"])
 
     def test_what_all_figures_of_a_part_have_in_common_is_said_once(self):
-        measured = read(line("a", under={"devices": 8, "hosts": 1}), line("b", under={"devices": 8, "hosts": 2}))
+        measured = read(line("a", part="processes", under={"devices": 8, "hosts": 1}), line("b", part="processes", under={"devices": 8, "hosts": 2}))
         text = document.generated({"machine": self.machine}, measured, [], [])
         self.assertIn("With devices=8:", text)
         self.assertIn("| figure | with | median |\n", text)
@@ -196,6 +218,17 @@ class Plots(unittest.TestCase):
     def test_a_line_is_of_one_call_at_a_time(self):
         measured = read(*(line(median=n * f, under={"environments": n, "in_flight": f}) for n in (10, 100, 1000) for f in (64, 1)))
         self.assertEqual([each.label for each in plots.lines(measured, "bus", "environments")], ["ListDevices (1 in_flight)"])
+
+    def test_a_panel_compares_what_was_measured_of_it_in_its_unit(self):
+        measured = read(line("floor", 2.25, "ms", part="peers"), line("genvctl run", 8000, "µs", part="peers"),
+                        line("hand-over", 9, "ms", part="peers"), line("floor", 1))
+        self.assertEqual(plots.bars(measured), [("a command on a GPU", "ms", [("the least on the bus", 2.25), ("genvctl run", 8)])])
+
+    def test_gnuplot_is_told_each_panel(self):
+        text = plots.bar_script([("a", "ms", [("x", 2), ("y", 1.5)]), ("b", "s", [("z", 3), ("w", 4)])])
+        self.assertIn("$panel0 << END\n2 2\n1 1.5\nEND", text)
+        self.assertIn('set ytics ("z" 2, "w" 1)', text)
+        self.assertIn("set multiplot layout 2,1", text)
 
     def test_gnuplot_is_told_each_line(self):
         text = plots.script([plots.Line('a "b"', (), ((1, 2.5), (10, 25)))], "environments", "t")

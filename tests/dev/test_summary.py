@@ -32,7 +32,7 @@ def drivers(gpu, exists=os.path.exists):
 
 
 class Summary(unittest.TestCase):
-    def summarize(self, entries, labels=None, ctest_status="0", gpu=False):
+    def summarize(self, entries, labels=None, ctest_status="0", gpu=False, failures=None):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             if entries is not None:
@@ -42,7 +42,7 @@ class Summary(unittest.TestCase):
             (folder / "tests.json").write_text(json.dumps({"tests": tests}), encoding="utf-8")
             output = io.StringIO()
             with contextlib.redirect_stdout(output), mock.patch("os.path.exists", drivers(gpu)):
-                good = summary.summarize(folder)
+                good = summary.summarize(folder, failures)
             return good, output.getvalue()
 
     def test_passing_tests_are_good_and_counted_by_case(self):
@@ -60,6 +60,14 @@ class Summary(unittest.TestCase):
         _, text = self.summarize([entry("a", "fail", output, "<failure message=''/>"), entry("b", output="fine\n")])
         self.assertIn("failed: a\n    | line 70\n", text)
         self.assertTrue(text.endswith("    | line 99\n"), text)
+
+    def test_a_failure_is_said_in_a_line_with_its_reason(self):
+        python = "Traceback (most recent call last):\n  File \"a\", line 1\nAssertionError: the end did not come\n\n----\nRan 7 tests in 151.418s\n\nFAILED (failures=1)\n"
+        gtest = "[ RUN      ] A.b\n/src/a_test.cpp:12: Failure\nExpected equality\n[  FAILED  ] A.b (0 ms)\n"
+        for output, reason in ((python, "AssertionError: the end did not come"), (gtest, "/src/a_test.cpp:12: Failure"), ("one\nkilled\n", "killed")):
+            failures = []
+            self.summarize([entry("a", "fail", output, "<failure message=''/>"), entry("b", output="ValueError: fine\n")], failures=failures)
+            self.assertEqual([line.partition(": a after 0 s: ")[2] for line in failures], [reason])
 
     def test_a_skipped_test_is_not_good_and_says_why(self):
         skipped = entry("a", "notrun", "private-bus: skipped: needs root\n", '<skipped message="SKIP_RETURN_CODE=77"/>')

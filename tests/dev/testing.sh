@@ -8,8 +8,9 @@ testCommand() {
     local mode='' suite='' slurm='' arguments=()
     while (($#)); do
         case $1 in
-        --quick | --full | --released | --coverage | --on)
-            [[ -z $mode ]] || die "$mode and $1 are given: expected one of --quick, --full, --released, --coverage or --on" 2
+        --quick | --full | --released | --coverage | --mutate | --on)
+            [[ -z $mode ]] ||
+                die "$mode and $1 are given: expected one of --quick, --full, --released, --coverage, --mutate or --on" 2
             mode=$1
             if [[ $1 == --on ]]; then
                 suite=${2-}
@@ -27,6 +28,7 @@ testCommand() {
     --slurm) testSlurm "${arguments[@]}" ;;
     --released) testReleased "${arguments[@]}" ;;
     --coverage) testCoverage "${arguments[@]}" ;;
+    --mutate) testMutate "${arguments[@]}" ;;
     --quick) testQuick "${arguments[@]}" ;;
     --full) testAll full "${arguments[@]}" ;;
     *) testAll '' "${arguments[@]}" ;;
@@ -55,7 +57,7 @@ runTests() {
     local preset=$1 folder=build/$1 status=0 parallel=$((2 * jobs))
     shift
     # Slurm is only installed for `test --slurm`.
-    [[ $* == *'-L ^slurm$'* ]] || set -- -LE '^slurm$' "$@"
+    [[ $* == *'-L ^slurm$'* || $* == *'-LE ^(slurm|'* ]] || set -- -LE '^slurm$' "$@"
     say "testing $preset"
     rm -f "$folder"/{results.xml,ctest-status}
     ctest --test-dir "$folder" --show-only=json-v1 >"$folder/tests.json"
@@ -83,19 +85,18 @@ testQuick() {
     summarize '' build/asan
 }
 
-# clientsOf PRESET: prints a regular expression for the tests of clients that this preset has.
-clientsOf() {
+# onBusIn PRESET: prints a regular expression for the tests on a bus that this preset has.
+onBusIn() {
     local names
-    names=$(ctest --test-dir "build/$1" --show-only -L '^bus$' |
-        sed -En 's/^ *Test +#[0-9]+: ((client|history|jobs|monitor|notify|remote|shims|top)\..*)/\1/p')
+    names=$(ctest --test-dir "build/$1" --show-only -L '^bus$' | sed -En 's/^ *Test +#[0-9]+: (.*)/\1/p')
+    names=${names//./\\.}
     printf '^(%s)$\n' "${names//$'\n'/|}"
 }
 
 # testAll [full] [CTEST-ARGUMENT]...: with the sanitizers, runs all tests. With the release build,
-# runs the tests on a bus and of packages and machines, without those of clients that the sanitizers
-# have run, unless there is an argument. With ThreadSanitizer, runs only tests without an
-# uninstrumented event loop (CMakePresets.json). Each build runs during the tests of the previous
-# one.
+# runs the tests of packages and machines, and those on a bus that the sanitizers cannot run, or with
+# an argument all. With ThreadSanitizer, runs only tests without an uninstrumented event loop
+# (CMakePresets.json). Each build runs during the tests of the previous one.
 testAll() {
     local full=$1 fuzzed=0 threads=() without=()
     shift
@@ -113,7 +114,7 @@ testAll() {
     runTests asan "$@"
     joinBuild
     buildAside tsan --target tsan_tests "${threads[@]}"
-    (($#)) || [[ $full ]] || without=(-E "$(clientsOf asan)")
+    (($#)) || [[ $full ]] || without=(-E "$(onBusIn asan)")
     runTests release -L '^(bus|gpu|package|machine)$' "${without[@]}" "$@"
     joinBuild
     runTests tsan -L "^tsan${full:+(-full)?}\$" "$@"
@@ -143,17 +144,20 @@ testSlurm() {
 }
 
 # testOn SUITE MODE [CTEST-ARGUMENT]...: runs the same tests on another Debian. Without further
-# arguments, --released also tests the upgrade of a machine to it if it is the next release.
+# arguments, --released leaves out the GPU kit, which brings its own Debian, and also tests the
+# upgrade of a machine to that Debian if it is the next release.
 testOn() {
     local suite=$1 mode=$2 status=0
     shift 2
+    local arguments=("$@")
+    [[ $mode != --released || $# -gt 0 ]] || arguments=(-LE '^(slurm|gpu)$')
     tests/dev/on --check "$suite" || exit
     ensure on
     # A signal interrupts only the wait for a background command. The command ends with this
     # process, even after SIGKILL.
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    setpriv --pdeathsig TERM tests/dev/on "$suite" ./dev test "$mode" "$@" &
+    setpriv --pdeathsig TERM tests/dev/on "$suite" ./dev test "$mode" "${arguments[@]}" &
     wait $! || status=$?
     trap - INT TERM
     if ((status == 0 && $# == 0)) && [[ $mode == --released ]] && [[ $(nextSuite) == "$suite" ]]; then
@@ -170,12 +174,20 @@ nextSuite() {
     esac
 }
 
+# packagesAreOfNow: returns whether no source is newer than the packages of the release build.
+packagesAreOfNow() {
+    local package
+    package=$(compgen -G 'build/release/packages/genv_*.deb' | head -n 1)
+    [[ -n $package ]] && ! find . \( -path ./build -o -path ./.git \) -prune -o -type f -newer "$package" -print | grep -q .
+}
+
 # upgradeTo SUITE: upgrades a machine with packages of this Debian to the given one and to the
 # packages built there.
 upgradeTo() {
     ensure build test package
     build release --target shipped
-    ctest --test-dir build/release --output-on-failure --no-tests=error -R '^package\.build$'
+    packagesAreOfNow ||
+        ctest --test-dir build/release --output-on-failure --no-tests=error -R '^package\.build$'
     say "upgrading a machine to Debian $1"
     GENV_NEXT_SUITE=$1 GENV_NEXT_PACKAGES=$root/build/on/$1/build/release/packages \
         tests/machine/machine build/release tests/machine/dist-upgrade-test
@@ -206,6 +218,29 @@ testCoverage() {
     summarize '' "$folder" || status=1
     say "coverage ($folder/html/index.html shows it line by line)"
     python3 tests/dev/coverage.py "$folder/coverage.json" || status=1
+    return "$status"
+}
+
+# testMutate [FOLDER]: builds a copy of the sources with mutants once, and runs the tests that reach each one.
+testMutate() {
+    local folder=build/mutate status=0
+    (($# <= 1)) || die "unknown argument \"$2\": --mutate takes one folder" 2
+    tests/mutation/mutate.py check "$@" || exit
+    needRoot "test --mutate"
+    ensure build test
+    /usr/bin/python3 -c 'import clang.cindex' 2>/dev/null ||
+        die "--mutate needs python3-clang-14, which Debian 12 has and $(systemName) lacks"
+    say "choosing mutants"
+    tests/mutation/mutate.py copy
+    cmake --preset mutate --log-level=WARNING -S "$folder/tree" -B "$folder/build"
+    cmake --build "$folder/build" --target genv_generated
+    tests/mutation/mutate.py plan
+    say "building mutate"
+    cmake --build "$folder/build" -j "$jobs" --target genv_pages genvctl \
+        tests/{core,policy,dbus,service,bus,faults,history,hostile,fake_nvml,fake_cuda,private_bus}/all
+    say "testing mutate"
+    tests/mutation/mutate.py run "$@" || status=$?
+    noteOwner
     return "$status"
 }
 

@@ -23,7 +23,11 @@ SOURCE, BUILD, CMAKE, FOLDER = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[
 NAMING = ("data/man/*", "data/conf/*", "data/systemd/*", "data/slurm/*", "data/journal/*", "client/genvctl/**/*.cpp",
           "service/**/*.cpp")
 NAMED = re.compile(r"(?<![\w/.-])(?:data/doc/|(?:/usr/share/doc/genv/)|/)?([a-z][\w-]*\.md)\b")
-IN_TREE = re.compile(r"(?:core|policy|dbus|service|client|shims|data|tests|bench)/[\w./@*-]+")
+ROOMS = ("core", "policy", "dbus", "service", "client", "shims", "data", "tests", "bench")
+IN_TREE = re.compile(rf"(?:{'|'.join(ROOMS)})/[\w./@*-]+")
+# The pages for developers also name files without their folder: "page.hpp", after a folder in the same paragraph.
+FOR_DEVELOPERS = ("CONTRIBUTING.md", "architecture.md", "testing.md")
+BARE = re.compile(r"[\w.-]+(?:/[\w.-]+)*\.(?:cpp|hpp|h|c|inc|py|js)")
 
 
 def broken(page, root):
@@ -57,6 +61,14 @@ class SourceTree(unittest.TestCase):
                     if not named and not list(SOURCE.glob(path.rstrip("/"))):
                         faults.append(f"{page.path.relative_to(SOURCE)}:{number}: {path}: no such file")
         self.assertEqual(faults, [])
+
+    def test_every_source_that_a_page_for_developers_names_is_there(self):
+        sources = {path.name for room in ROOMS for path in (SOURCE / room).rglob("*.*")}
+        read = [(page, number, code) for page in pages(SOURCE) if page.path.name in FOR_DEVELOPERS
+                for number, code in page.code() if BARE.fullmatch(code) and "NAME" not in code]
+        self.assertEqual([f"{page.path.name}:{number}: {code}: no such file" for page, number, code in read
+                          if pathlib.PurePath(code).name not in sources], [])
+        self.assertGreater(len(read), 100)
 
     def test_the_index_names_every_page(self):
         index = {target for _, target in Page(SOURCE / "data/doc/README.md").links()}

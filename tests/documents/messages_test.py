@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 
 from words_test import PHRASES  # noqa: E402
 
-FOLDERS = "core policy dbus service shims bench tests/dev client/genvctl client/libgenv client/monitor client/notify " \
+FOLDERS = "core policy dbus service shims bench tests/dev tests/mutation client/genvctl client/libgenv client/monitor client/notify " \
           "client/python client/remote".split()
 # Phrases of messages, besides those of documents. A message begins with the fault: "invalid port "x": expected 1-65535".
 MESSAGES = {

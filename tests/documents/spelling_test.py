@@ -35,6 +35,7 @@ BRITISH = re.compile(rf"""(?x)(?<![a-z])(?:un|re|de|dis|mis)?(?:
 # Names in programs, which stay as they are.
 NAMES = {
     "cancelled": "the reason of an ended wait, on the bus, in JSON and in the journal's GENV_REASON",
+    "CANCELLED": "a state of a job in Slurm",
     "not-authorised": "a value in the JSON of genvctl remote",
 }
 # Files whose lines are text as a whole. Names are in bold or italics in manual pages, and in quotes elsewhere.

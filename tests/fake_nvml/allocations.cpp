@@ -28,11 +28,14 @@ unsigned lockerOf(const std::filesystem::path& file) {
 
 } // namespace
 
-std::vector<Allocation> readAllocations(const std::filesystem::path& folder) {
+std::vector<Allocation> readAllocations(const std::filesystem::path& folder,
+                                        const std::set<std::string>& excluded) {
     const int before = errno; // callers of NVML rely on it
     std::vector<Allocation> found;
     std::error_code missing;
     for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+        if (excluded.contains(entry.path().string()))
+            continue;
         Allocation allocation{lockerOf(entry.path()), {}, 0};
         std::ifstream file(entry.path());
         if (allocation.pid != 0 && file >> allocation.gpu >> allocation.bytes)

@@ -3,7 +3,7 @@
 // NVIDIA's own programs do. NVIDIA's tables are private; this one has its own functions and id.
 #pragma once
 
-#include "service/gpu/nvml_abi.hpp"
+#include "core/model/nvml_abi.hpp"
 
 #include <array>
 #include <cstddef>
@@ -18,12 +18,12 @@ inline constexpr ExportTableId exportTableId{'g', 'e', 'n', 'v', ' ', 'f', 'a', 
 struct ExportTable {
     std::size_t size;
     /// In bytes.
-    service::nvml::Return (*memory)(service::nvml::Device, unsigned long long* total,
-                                    unsigned long long* reserved, unsigned long long* used);
+    nvml::Return (*memory)(nvml::Device, unsigned long long* total, unsigned long long* reserved,
+                           unsigned long long* used);
     /// Lists processes of one type: "compute", "graphics" or "mps". Otherwise as the third version
     /// of the public functions.
-    service::nvml::Return (*processes)(service::nvml::Device, const char* type, unsigned* count,
-                                       service::nvml::ProcessV2* list);
+    nvml::Return (*processes)(nvml::Device, const char* type, unsigned* count,
+                              nvml::ProcessV2* list);
 };
 
 } // namespace genv::fake_nvml

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The fake NVML behaves as NVIDIA documents the real one, wherever callers could notice a
 // difference.
-#include "service/gpu/nvml_abi.hpp"
+#include "core/model/nvml_abi.hpp"
 #include "tests/fake_nvml/export_table.hpp"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace nvml = genv::service::nvml;
+namespace nvml = genv::nvml;
 using nlohmann::json;
 using nvml::Return;
 

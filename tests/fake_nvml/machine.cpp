@@ -153,7 +153,8 @@ nvml::Device Machine::handleOf(const std::string& gpu, const std::string& instan
         if (handle.generation == generation_ && handle.gpu == gpu && handle.instance == instance)
             return &handle;
     }
-    return &handles_.emplace_back(nvml::OpaqueDevice{generation_, gpu, instance});
+    handles_.push_back({generation_, gpu, instance});
+    return &handles_.back();
 }
 
 FoundDevice Machine::find(nvml::Device handle) const {

@@ -38,7 +38,7 @@
 // text may be an array of bytes, for values that JSON cannot hold.
 #pragma once
 
-#include "service/gpu/nvml_abi.hpp"
+#include "core/model/nvml_abi.hpp"
 #include "tests/fake_nvml/allocations.hpp"
 
 #include <nlohmann/json.hpp>
@@ -52,7 +52,7 @@
 #include <string_view>
 #include <vector>
 
-namespace genv::service::nvml {
+namespace genv::nvml {
 
 /// The target of a handle. It is valid until the first nvmlShutdown() after its creation.
 struct OpaqueDevice {
@@ -66,12 +66,12 @@ struct OpaqueEventSet {
     std::uint64_t lastId;
 };
 
-} // namespace genv::service::nvml
+} // namespace genv::nvml
 
 namespace genv::fake_nvml {
 
-namespace nvml = service::nvml;
 using nlohmann::json;
+namespace nvml = genv::nvml;
 using nvml::Return;
 
 /// An answer that is an error. Functions throw it; the exports return it.

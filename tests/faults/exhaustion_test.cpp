@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The service runs out of descriptors, of space in systemd's descriptor store, and of memory. It
 // refuses requests, or ends and restarts. Users keep their devices.
-#include "core/glibc_pidfd.hpp"
+#include "core/base/glibc_pidfd.hpp"
 #include "tests/bus/support/descriptor_store.hpp"
 #include "tests/faults/fixture.hpp"
 

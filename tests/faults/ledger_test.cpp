@@ -2,9 +2,9 @@
 // The store fails at any of its calls, over random sequences of requests and facts; and documents
 // are damaged at every byte. The model is a ledger whose store never failed. It gets the same
 // input, except for the requests that the other ledger refused.
-#include "core/error.hpp"
-#include "core/recovery.hpp"
-#include "core/state_schema.hpp"
+#include "core/base/error.hpp"
+#include "core/ledger/recovery.hpp"
+#include "core/state/state_schema.hpp"
 #include "tests/core/ledger_fixture.hpp"
 
 #include <functional>
@@ -52,13 +52,13 @@ class World {
     /// Returns the state as text. Ranks replace the sequence numbers, because a refused request
     /// uses numbers up.
     std::string describe() const { return describe(ledger); }
-    static std::string describe(const core::Ledger& ledger) {
+    static std::string describe(const core::LedgerView& ledger) {
         std::string text;
         for (const auto& [sequence, environment] : ledger.environments()) {
-            core::Environment ranked = environment;
+            core::EnvironmentRecord ranked = environment;
             ranked.sequence = 0;
             std::uint64_t rank = 0;
-            for (core::Attachment& attachment : ranked.attachments)
+            for (core::DeviceAttachment& attachment : ranked.attachments)
                 attachment.sequence = ++rank;
             for (core::HeldLock& lock : ranked.locks)
                 lock.number = ++rank;
@@ -213,9 +213,9 @@ class DamagedDocuments : public LedgerTest {
         expectNothingTwice(again);
         for (const auto& [pid, uid] : {std::pair{10U, alice}, std::pair{20U, bob}})
             EXPECT_TRUE(processes.look(pid)) << "nobody is ended for it";
-        const core::Environment* bobs = again.find("20");
+        const core::EnvironmentRecord* bobs = again.find("20");
         EXPECT_TRUE(bobs != nullptr && bobs->uid == bob);
-        if (const core::Environment* taken = again.find("10"); taken != nullptr)
+        if (const core::EnvironmentRecord* taken = again.find("10"); taken != nullptr)
             taken_ = core::decodeState(core::encodeState(*taken)) == *taken;
         EXPECT_TRUE(taken_);
         return report.setAside == 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // User input for memory amounts, time spans and points in time. Formatting an amount and parsing it
 // again gives the same amount.
-#include "core/bytes.hpp"
-#include "core/duration.hpp"
-#include "core/error.hpp"
-#include "core/moment.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/duration.hpp"
+#include "core/base/error.hpp"
+#include "core/base/moment.hpp"
 #include "tests/fuzz/target.hpp"
 
 #include <limits>

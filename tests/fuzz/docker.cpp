@@ -6,7 +6,7 @@
 
 namespace genv::fuzz::docker {
 
-shims::Surroundings around(shims::Engine engine) {
+shims::RewriteFacts around(shims::ContainerEngine engine) {
     return {engine, "7",
             [] {
                 return shims::View{{2, "GPU-c", 1U << 30U, std::nullopt, {}},
@@ -18,12 +18,12 @@ shims::Surroundings around(shims::Engine engine) {
 GENV_FUZZ_TARGET(docker) {
     const std::vector<std::string_view> lines = linesIn(input);
     const shims::Words words{lines.begin(), lines.end()};
-    for (const auto engine : {shims::Engine::Docker, shims::Engine::Podman}) {
-        const shims::Surroundings surroundings = around(engine);
+    for (const auto engine : {shims::ContainerEngine::Docker, shims::ContainerEngine::Podman}) {
+        const shims::RewriteFacts surroundings = around(engine);
         shims::Words rewritten;
         try {
             rewritten = shims::rewrite(words, surroundings);
-        } catch (const shims::Refusal& refusal) {
+        } catch (const shims::RefusedRequest& refusal) {
             expectShowable(refusal.what(), "why a command is refused can be shown");
             expectShowable(refusal.hint(), "what would be right can be shown");
             continue;

@@ -2,9 +2,9 @@
 // A user who holds a GPU, as background for other inputs.
 #pragma once
 
-#include "core/ledger.hpp"
-#include "core/placement.hpp"
-#include "core/root_process.hpp"
+#include "core/environments/root_process.hpp"
+#include "core/ledger/ledger.hpp"
+#include "core/placement/placement.hpp"
 #include "tests/core/fakes.hpp"
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Records of the journal, as FIELD=VALUE lines. A record is rejected, or the bus can carry its
 // event completely.
-#include "dbus/event_rows.hpp"
+#include "dbus/manager/event_rows.hpp"
 #include "service/journal/event_row.hpp"
 #include "tests/fuzz/plain_message.hpp"
 #include "tests/fuzz/target.hpp"
@@ -21,7 +21,7 @@ GENV_FUZZ_TARGET(journal) {
         return;
     row->cursor = "s=1";
     expect(service::journal::sizeOf(*row) >= row->message.size(), "an event has its size");
-    sdbus::PlainMessage message = tests::messageOf(dbus::EventRows{{*row}});
+    sdbus::PlainMessage message = tests::messageWith(dbus::EventRows{{*row}});
     std::vector<std::map<std::string, sdbus::Variant>> delivered;
     message >> delivered;
     expect(delivered.size() == 1 && delivered[0].contains("message") &&

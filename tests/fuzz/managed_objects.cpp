@@ -126,12 +126,8 @@ GENV_FUZZ_TARGET(managed_objects) {
     const client::Properties read = client::readProperties(messageOf(last));
     expect(objects.size() == sent.size() && read.size() == last.size(),
            "every object and property is read");
-    tryReading([&] { client::toOverview(objects); });
-    tryReading([&] { client::toEnvironments(objects); });
     tryReading([&] { client::toMachine(objects, read); });
     tryReading([&] { client::toProcessDescriptions(std::vector<client::Properties>{read}); });
-    tryReading([&] { client::toLockHolders(objects); });
-    tryReading([&] { client::toReservations(objects); });
     tryReading([&] { client::toEnvironment(read); });
     tryReading([&] { client::toServiceStatus(read); });
     tryReading([&] { client::toHistoryEvent(last); });

@@ -61,7 +61,7 @@ GENV_FUZZ_TARGET(nvidia_smi) {
 
     Arguments arguments = parseArguments(words);
     if (arguments.id) {
-        const Choice choice =
+        const ChosenDevices choice =
             choose(*arguments.id, view(), sight(), [&] { return parseIdentities(output); });
         const std::vector<std::string> all{"GPU-c", "GPU-d", "GPU-e"};
         for (const std::string& uuid : choice.uuids)

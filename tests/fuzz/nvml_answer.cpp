@@ -10,7 +10,7 @@
 
 namespace genv::fuzz::nvml_answer {
 
-void expectConsistent(const core::Ledger& ledger, const core::GpuSample& sample) {
+void expectConsistent(const core::LedgerView& ledger, const core::GpuSample& sample) {
     std::set<std::string> uuids;
     for (const auto& [index, device] : ledger.devices().byIndex()) {
         expect(device.facts.index == index, "a device has the index where it is found");

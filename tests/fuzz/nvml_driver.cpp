@@ -16,8 +16,8 @@
 
 namespace genv::fuzz::nvml_driver {
 
-using namespace service::nvml;
-using service::nvml::Device; // the only handle
+using namespace nvml;
+using nvml::Device; // the only handle
 
 // The current input, during one run of the target.
 Bytes* driver = nullptr;

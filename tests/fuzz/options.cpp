@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The a{sv} of calls: any dictionary that the bus can deliver, through a real message, to the
 // handlers' parsers of options.
-#include "dbus/environment_options.hpp"
+#include "dbus/calls/environment_options.hpp"
 #include "tests/fuzz/plain_message.hpp"
 #include "tests/fuzz/target.hpp"
 
@@ -111,8 +111,8 @@ void tryReading(Read read) {
     }
 }
 
-core::Environment environmentFrom(Bytes& bytes) {
-    core::Environment environment;
+core::EnvironmentRecord environmentFrom(Bytes& bytes) {
+    core::EnvironmentRecord environment;
     environment.id = std::string("7");
     if (const std::uint32_t gpus = bytes.byte(); gpus > 0)
         environment.configuration.gpus = gpus;
@@ -121,7 +121,7 @@ core::Environment environmentFrom(Bytes& bytes) {
 
 GENV_FUZZ_TARGET(options) {
     Bytes bytes(input);
-    const core::Environment environment = environmentFrom(bytes);
+    const core::EnvironmentRecord environment = environmentFrom(bytes);
     std::vector<std::string> unset;
     for (std::size_t count = bytes.below(4); count > 0; --count)
         unset.push_back(nameFrom(bytes));
@@ -130,19 +130,20 @@ GENV_FUZZ_TARGET(options) {
         return;
 
     tryReading([&] {
-        const dbus::AttachOptions read = dbus::readAttachOptions(*given, environment);
+        const dbus::AttachCallOptions read = dbus::readAttachOptions(*given, environment);
         expect(!read.waiting.timeout || read.waiting.wait, "only who waits has a time-out");
         expect(!read.waiting.lifetime || read.waiting.lifetime->count() > 0, "a lease is a time");
     });
     tryReading([&] {
-        const core::ConfigurationChange change = dbus::readConfigurationChange(*given, unset);
+        const core::EnvironmentConfigurationChange change =
+            dbus::readConfigurationChange(*given, unset);
         expect(!change.name || !*change.name || isShowable(**change.name), "a name can be shown");
         expect(!change.gpuMemory || !*change.gpuMemory || (*change.gpuMemory)->count > 0,
                "no share is empty");
     });
     // The options of other calls.
     tryReading([&] {
-        dbus::Options all(*given);
+        dbus::CallOptions all(*given);
         all.take<std::string>("id");
         all.take<std::uint32_t>("uid");
         all.take<sdbus::UnixFd>("process");

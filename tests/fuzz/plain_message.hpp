@@ -3,6 +3,8 @@
 // has the function, but no header declares it.
 #pragma once
 
+#include "dbus/contract/raw_bus.hpp"
+
 #include <sdbus-c++/sdbus-c++.h>
 
 namespace sdbus {
@@ -18,6 +20,16 @@ template <typename Values>
 sdbus::PlainMessage messageOf(const Values& values) {
     sdbus::PlainMessage message = sdbus::createPlainMessage();
     message << values;
+    message.seal();
+    return message;
+}
+
+/// Returns a message with rows that are written without sdbus-c++.
+template <typename Rows>
+sdbus::PlainMessage messageWith(const Rows& rows) {
+    sdbus::PlainMessage message = sdbus::createPlainMessage();
+    dbus::raw::Writer writer(message);
+    writeRows(writer, rows);
     message.seal();
     return message;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Files of /proc, in which a process can write any text: its name, arguments and environment. The
 // first byte selects the file, and the rest is its text.
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "service/processes/proc_text.hpp"
 #include "tests/fuzz/target.hpp"
 

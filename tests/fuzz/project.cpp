@@ -5,7 +5,7 @@
 
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/jupyter/kernelspec.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "tests/fuzz/target.hpp"
 
 #include <filesystem>
@@ -16,8 +16,8 @@ GENV_FUZZ_TARGET(project) {
     static const ForeignFolder folder;
     std::vector<std::string_view> lines = linesIn(input);
     std::vector<std::string> words{lines.begin(), lines.end()};
-    if (const auto kernel = ctl::kernelIdAmong(words))
-        expect(core::isIdentifier(*kernel), "a kernel has an id");
+    if (const auto jupyterKernel = ctl::jupyterKernelIdAmong(words))
+        expect(core::isIdentifier(*jupyterKernel), "a kernel has an id");
     lines.resize(3);
     folder.fill("name", lines[0]);
     folder.fill("gpus", lines[1]);

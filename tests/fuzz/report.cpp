@@ -3,7 +3,7 @@
 // compared with the current state. It cannot name anything that does not exist.
 #include "core/rules/report.hpp"
 
-#include "core/membership.hpp"
+#include "core/ledger/membership.hpp"
 #include "tests/fuzz/holder.hpp"
 #include "tests/fuzz/target.hpp"
 
@@ -39,12 +39,12 @@ GENV_FUZZ_TARGET(report) {
         return;
     }
     static const World world;
-    const auto isProtected = [](const core::ComputeProcess& process) {
+    const auto isProtected = [](const core::ObservedProcess& process) {
         return process.facts.uids.hasRoot();
     };
     const core::MatchedReport matched =
         core::matchReport(read, world.seen, world.ledger, isProtected);
-    for (const core::EnforcementAction& action : matched.unmatched)
+    for (const core::EnforcementEntry& action : matched.unmatched)
         expectShowable(action.message, "what was not matched can be shown");
     const auto& [endings, detachments, ended, idleJobs] = matched.consequences;
     for (const core::Ending& ending : endings)

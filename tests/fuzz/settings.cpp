@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genvd.conf: any file is accepted as a whole, or refused with a sentence that can be printed.
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "service/settings/settings_file.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -3,7 +3,7 @@
 // rules over all of them. A snapshot is refused as a whole, or the rules can process it.
 #include "client/remote/fleet/fleet_rules.hpp"
 #include "client/remote/fleet/old_genv.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "core/rules/report.hpp"
 #include "tests/fuzz/target.hpp"
 

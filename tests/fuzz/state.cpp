@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The state documents, one a line, as a service finds them at its start. Whatever they contain, the
 // service starts, grants no device twice, and keeps every environment that still has a process.
-#include "core/placement.hpp"
-#include "core/recovery.hpp"
-#include "core/state_schema.hpp"
+#include "core/ledger/recovery.hpp"
+#include "core/placement/placement.hpp"
+#include "core/state/state_schema.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/fuzz/target.hpp"
 
@@ -35,7 +35,7 @@ struct World {
 // A document that was read is written unchanged.
 std::string nameOf(std::string_view document, std::size_t number) {
     try {
-        const core::Environment environment = core::decodeState(document);
+        const core::EnvironmentRecord environment = core::decodeState(document);
         expect(core::decodeState(core::encodeState(environment)) == environment,
                "a state document that was read is written as it was");
         return environment.id;
@@ -45,20 +45,21 @@ std::string nameOf(std::string_view document, std::size_t number) {
     }
 }
 
-std::vector<core::Attachment> attachmentsTo(const core::Ledger& ledger, const std::string& device) {
-    std::vector<core::Attachment> all;
+std::vector<core::DeviceAttachment> attachmentsTo(const core::LedgerView& ledger,
+                                                  const std::string& device) {
+    std::vector<core::DeviceAttachment> all;
     for (const auto& [sequence, environment] : ledger.environments())
         std::ranges::copy_if(environment.attachments, std::back_inserter(all),
                              [&](const auto& each) { return each.device.uuid == device; });
-    std::ranges::stable_sort(all, {}, &core::Attachment::sequence);
+    std::ranges::stable_sort(all, {}, &core::DeviceAttachment::sequence);
     return all;
 }
 
-void expectGivenOnce(const core::Ledger& ledger, const std::string& device) {
+void expectGivenOnce(const core::LedgerView& ledger, const std::string& device) {
     bool isWhollyGiven = false;
     std::size_t given = 0;
     core::Bytes shared;
-    for (const core::Attachment& each : attachmentsTo(ledger, device)) {
+    for (const core::DeviceAttachment& each : attachmentsTo(ledger, device)) {
         if (!each.overSubscribed) {
             expect(each.share || given == 0, "a device that somebody has is given to nobody whole");
             expect(!isWhollyGiven, "a device that is given whole is shared with nobody");
@@ -72,7 +73,7 @@ void expectGivenOnce(const core::Ledger& ledger, const std::string& device) {
     }
 }
 
-void expectSound(const core::Ledger& ledger) {
+void expectSound(const core::LedgerView& ledger) {
     std::set<std::string> devices;
     std::set<std::string> ids;
     std::set<core::ProcessIdentity> roots;
@@ -83,7 +84,7 @@ void expectSound(const core::Ledger& ledger) {
         expect(ledger.find(environment.id) == &environment, "an environment is found by its id");
         expect(environment.isAlive(), "an environment has a process");
         std::set<std::string> own;
-        for (const core::Attachment& attachment : environment.attachments) {
+        for (const core::DeviceAttachment& attachment : environment.attachments) {
             expect(own.insert(attachment.device.uuid).second, "nobody has a device twice");
             devices.insert(attachment.device.uuid);
         }
@@ -100,7 +101,7 @@ void expectSound(const core::Ledger& ledger) {
         expectGivenOnce(ledger, device);
 }
 
-std::vector<std::string> written(const core::Ledger& ledger) {
+std::vector<std::string> written(const core::LedgerView& ledger) {
     std::vector<std::string> all;
     for (const auto& [sequence, environment] : ledger.environments())
         all.push_back(core::encodeState(environment));

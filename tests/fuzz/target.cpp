@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/fuzz/target.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

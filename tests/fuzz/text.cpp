@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Foreign text that is written to a terminal, a log or a file name.
-#include "client/genvctl/terminal/text.hpp"
+#include "core/base/text.hpp"
 
 #include "client/genvctl/terminal/table.hpp"
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/error.hpp"
 #include "shims/printable.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -8,7 +8,7 @@
 // - While the file GENV_KIT_HANG exists, the lists of processes do not return: a driver that hangs.
 //
 // genv-nvml finds NVML's functions by dlsym(3), so this library replaces that.
-#include "service/gpu/nvml_abi.hpp"
+#include "core/model/nvml_abi.hpp"
 
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@
 
 namespace {
 
-namespace nvml = genv::service::nvml;
+namespace nvml = genv::nvml;
 
 using List = nvml::Return (*)(nvml::Device device, unsigned* count, void* entries);
 using FindSymbol = void* (*)(void* handle, const char* name);

@@ -53,7 +53,7 @@ class CutJournal : public testing::Test {
     // Truncates a file to its header.
     void cut(const std::string& name) { std::filesystem::resize_file(folder.file(name), 4096); }
     core::HistoryPage read() {
-        core::HistoryQuery query;
+        core::HistoryFilter query;
         query.until = core::fromMicroseconds(1'000'000'000);
         return service::journal::read({folder.path(), {}}, query, {}, stop);
     }

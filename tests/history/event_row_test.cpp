@@ -132,11 +132,11 @@ class Reader : public testing::Test {
   protected:
     Reader() { source.directory = folder.path(); }
 
-    core::HistoryPage read(const core::HistoryQuery& query) {
+    core::HistoryPage read(const core::HistoryFilter& query) {
         return service::journal::read(source, query, bounds, stop);
     }
-    static core::HistoryQuery everything() {
-        core::HistoryQuery query;
+    static core::HistoryFilter everything() {
+        core::HistoryFilter query;
         query.until = core::fromMicroseconds(1'000'000'000);
         return query;
     }
@@ -156,7 +156,7 @@ TEST_F(Reader, SaysThatThereIsNoJournal) {
 TEST_F(Reader, ReadsWithinItsBoundsAndGoesOnFromACursor) {
     if (!folder.generate("test", 1, 50))
         GTEST_SKIP() << "there is no systemd-journal-remote";
-    core::HistoryQuery query = everything();
+    core::HistoryFilter query = everything();
     EXPECT_EQ(read(query).rows.size(), 50);
     query.since = core::fromMicroseconds(10'000'000);
     query.until = core::fromMicroseconds(20'000'000);

@@ -140,5 +140,5 @@ class Life:
 def usage(held, used, attachments, waits, refusals):
     mean = sum(waits) * SECOND // len(waits) if waits else 0
     return {"held": held * SECOND, "used": used * SECOND, "idle": (held - used) * SECOND, "unknown": 0,
-            "attachments": attachments, "refusals": refusals,
+            "parked": 0, "taken": 0, "attachments": attachments, "refusals": refusals,
             "waits": {"count": len(waits), "mean": mean, "longest": max(waits, default=0) * SECOND}}

@@ -91,6 +91,43 @@ TEST_F(Reports, AnAttachmentIsIdleUntilItIsUsedAndAgainFromWhenUseEnded) {
     expect(ofDevice(0, 100, "G0"), 40min, 20min, 0min);
 }
 
+TEST_F(Reports, CountParkedTimeApartFromHeldTime) {
+    attached(10, "a", "G0");
+    detached(20, "a", "G0", 10);
+    event("parked", 20, "a", "G0");
+    attached(50, "a", "G0");
+    event("resumed", 51, "a", "G0");
+    detached(60, "a", "G0", 50);
+    expect(ofUser(0, 100), 20min, 0min, 0min, 2);
+    EXPECT_EQ(ofUser(0, 100).parked, 30min);
+    EXPECT_EQ(ofUser(25, 30).parked, 5min);
+    EXPECT_EQ(ofUser(25, 30).held, 0min);
+    EXPECT_EQ(ofDevice(0, 100, "G0").parked, 30min);
+    EXPECT_EQ(ofUser(0, 100, bob).parked, 0min);
+}
+
+TEST_F(Reports, CountWhatWasTakenForOthersWithinTheParkedTime) {
+    event("parked", 10, "a", "G0").reason = "user";
+    attached(20, "a", "G0");
+    event("parked", 30, "a", "G0").reason = "taken";
+    attached(50, "a", "G0");
+    detached(60, "a", "G0", 50);
+    EXPECT_EQ(ofUser(0, 100).parked, 30min);
+    EXPECT_EQ(ofUser(0, 100).taken, 20min);
+    EXPECT_EQ(ofUser(45, 100).taken, 5min);
+    EXPECT_EQ(ofDevice(0, 100, "G0").taken, 20min);
+}
+
+TEST_F(Reports, EndParkedTimeWithTheEnvironmentOrNow) {
+    event("parked", 10, "a", "G0");
+    event("parked", 10, "b", "G1");
+    event("parked", 10, "ab", "G2");
+    event("environment-ended", 30, "a", "");
+    input.parked = {"b"};
+    EXPECT_EQ(ofUser(0, 100).parked, 20min) << "a; ab was lost in a crash";
+    EXPECT_EQ(ofUser(0, 100, bob).parked, 90min);
+}
+
 TEST_F(Reports, TakeTheServicesTimesBeforeThoseOfItsRecords) {
     event("attached", 11, "a", "G0").since = at(10);
     detached(52, "a", "G0", 10);

@@ -6,7 +6,7 @@
 // second. A test machine may be busy, so the bound is a generous multiple. Without the defence, the
 // calls of others take as long as the whole flood before them, and the tests make the flood long
 // enough.
-#include "core/caps.hpp"
+#include "core/settings/caps.hpp"
 #include "tests/bus/support/fixture.hpp"
 #include "tests/hostile/flooder.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/hostile/hanging_process.hpp"
 
-#include "core/glibc_pidfd.hpp"
+#include "core/base/glibc_pidfd.hpp"
 #include "tests/bus/support/processes.hpp"
 
 #include <fcntl.h>

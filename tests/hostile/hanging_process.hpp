@@ -3,7 +3,7 @@
 // of their own (FUSE, in a user namespace).
 #pragma once
 
-#include "core/process.hpp"
+#include "core/base/process.hpp"
 
 #include <sys/types.h>
 

@@ -28,8 +28,9 @@ class Hanging {
 
 class StandIn : public Hanging {
   public:
-    StandIn(core::Uid uid, bool compute, std::string kernel, std::vector<std::string> files)
-        : process_(ProcessOptions{.uid = uid, .compute = compute, .kernel = std::move(kernel)}),
+    StandIn(core::Uid uid, bool compute, std::string jupyterKernel, std::vector<std::string> files)
+        : process_(ProcessOptions{
+              .uid = uid, .compute = compute, .jupyterKernel = std::move(jupyterKernel)}),
           files_(std::move(files)) {}
     [[nodiscard]] core::Pid pid() const override { return process_.pid(); }
     void hang() override {
@@ -186,12 +187,12 @@ class HungProcesses : public BusTest, public ::testing::WithParamInterface<Lock>
         hung->awaitEnd();
     }
 
-    void holdUpNoSearchForKernels() {
+    void holdUpNoSearchForJupyterKernels() {
         const auto bobs = hangOne(bob, false);
         const auto ownHung = hangOne(alice, false);
         if (!bobs || !ownHung)
             GTEST_SKIP() << missing;
-        const UserProcess kernel(ProcessOptions{.uid = alice, .kernel = "k1"});
+        const UserProcess jupyterKernel(ProcessOptions{.uid = alice, .jupyterKernel = "k1"});
         const Answer answer =
             asAlice->manager("Activate", "a{sv}", 2, "kernel", "s", "k1", "id", "s", "kernels");
         EXPECT_EQ(answer.readString(), "kernels") << answer.text;
@@ -270,8 +271,8 @@ TEST_P(HungStandIns, AreEndedByWhoeverMayEndThem) {
     areEndedOnRequest();
 }
 
-TEST_P(HungStandIns, HoldUpNoSearchForKernels) {
-    holdUpNoSearchForKernels();
+TEST_P(HungStandIns, HoldUpNoSearchForJupyterKernels) {
+    holdUpNoSearchForJupyterKernels();
 }
 
 TEST_P(HungStandIns, OfTheStateLetTheServiceStart) {
@@ -290,8 +291,8 @@ TEST_P(HungFuse, AreEndedByWhoeverMayEndThem) {
     areEndedOnRequest();
 }
 
-TEST_P(HungFuse, HoldUpNoSearchForKernels) {
-    holdUpNoSearchForKernels();
+TEST_P(HungFuse, HoldUpNoSearchForJupyterKernels) {
+    holdUpNoSearchForJupyterKernels();
 }
 
 TEST_P(HungFuse, OfTheStateLetTheServiceStart) {

@@ -2,8 +2,8 @@
 // A process in any state that a test needs: with any uids, in any namespaces.
 #pragma once
 
-#include "core/parent_end.hpp"
-#include "core/process.hpp"
+#include "core/base/parent_end.hpp"
+#include "core/base/process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

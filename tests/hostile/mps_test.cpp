@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The MPS server serves many users, so the rules spare it. No process that a user starts counts as
 // the server, and root can still terminate the server.
-#include "core/glibc_pidfd.hpp"
+#include "core/base/glibc_pidfd.hpp"
 #include "tests/bus/support/fixture.hpp"
 #include "tests/hostile/made.hpp"
 

@@ -2,7 +2,7 @@
 // Processes that are not what a caller claims: PIDs that belonged to another process a moment ago
 // or to another namespace, descriptors that are not of a process, mixed uids, and a root that is
 // root only in its own user namespace.
-#include "core/glibc_pidfd.hpp"
+#include "core/base/glibc_pidfd.hpp"
 #include "tests/bus/support/fixture.hpp"
 #include "tests/hostile/made.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The page for auditors is accurate: its numbers are those of the caps, and the tests that it names
 // exist.
-#include "core/caps.hpp"
+#include "core/settings/caps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST(SecurityPage, HasTheNumbersOfTheCaps) {
         documented[(*match)[2]] = std::stoul((*match)[1]);
     EXPECT_EQ(documented, known);
     // Every cap is in this list.
-    const std::string header = read(std::filesystem::path(GENV_SOURCE) / "core/caps.hpp");
+    const std::string header = read(std::filesystem::path(GENV_SOURCE) / "core/settings/caps.hpp");
     const std::regex constant(R"(constexpr std::size_t (\w+))");
     for (std::sregex_iterator match(header.begin(), header.end(), constant), end; match != end;
          ++match)

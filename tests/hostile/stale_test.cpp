@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Objects change hands while polkit is asked about them: an answer applies only to the object in
 // the question, and not to its successor.
-#include "core/caps.hpp"
+#include "core/settings/caps.hpp"
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/monitor.hpp"
 

@@ -3,8 +3,8 @@
 // either claimed or revoked.
 #include "client/jobs/files/attempt.hpp"
 #include "client/jobs/files/attempt_text.hpp"
-#include "client/jobs/model/error.hpp"
-#include "core/text.hpp"
+#include "client/jobs/model/job_error.hpp"
+#include "core/base/text.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -53,14 +53,14 @@ void expectSame(const AttemptOrder& one, const AttemptOrder& other) {
     EXPECT_EQ(one.outputIsLog, other.outputIsLog);
 }
 
-ErrorCode codeOf(const std::function<void()>& call) {
+JobErrorCode codeOf(const std::function<void()>& call) {
     try {
         call();
-    } catch (const Error& error) {
+    } catch (const JobError& error) {
         return error.code();
     }
     ADD_FAILURE() << "nothing was thrown";
-    return ErrorCode::InvalidArgs;
+    return JobErrorCode::InvalidArgs;
 }
 
 std::filesystem::path newFolder() {
@@ -99,9 +99,9 @@ TEST_F(AttemptFilesTest, CarryEveryByteExceptZero) {
     expectSame(files.read(attempt).value(), order);
     expectSame(files.claim(attempt).value(), order);
 
-    const Ending ending{-1, 9, everyByte(), core::fromMicroseconds(1234567890123456)};
+    const AttemptEnding ending{-1, 9, everyByte(), core::fromMicroseconds(1234567890123456)};
     files.writeEnding(attempt, ending);
-    const Ending read = files.ending(attempt).value();
+    const AttemptEnding read = files.ending(attempt).value();
     EXPECT_EQ(read.status, -1);
     EXPECT_EQ(read.signal, 9);
     EXPECT_EQ(read.reason, core::printable(everyByte())); // it is shown to people
@@ -110,7 +110,7 @@ TEST_F(AttemptFilesTest, CarryEveryByteExceptZero) {
 
 TEST_F(AttemptFilesTest, RefuseAZeroByteAndWriteNothing) {
     const std::string text("a\0b", 3);
-    EXPECT_EQ(codeOf([&] { files.write(attempt, orderWith(text)); }), ErrorCode::StorageFailed);
+    EXPECT_EQ(codeOf([&] { files.write(attempt, orderWith(text)); }), JobErrorCode::StorageFailed);
     EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 
@@ -131,7 +131,7 @@ TEST_F(AttemptFilesTest, AreClaimedOnceAndOnlyIfReady) {
     EXPECT_FALSE(files.claim(attempt));
     EXPECT_FALSE(files.read(attempt));
     EXPECT_FALSE(files.revoke(attempt));
-    EXPECT_EQ(codeOf([&] { files.write(attempt, orderWith("x")); }), ErrorCode::StorageFailed);
+    EXPECT_EQ(codeOf([&] { files.write(attempt, orderWith("x")); }), JobErrorCode::StorageFailed);
 }
 
 TEST_F(AttemptFilesTest, AreNotClaimedAfterTheyWereRevoked) {
@@ -175,52 +175,52 @@ TEST_F(AttemptFilesTest, AreListedAndRemovedByAttempt) {
     EXPECT_EQ(files.list(), std::vector{other});
     files.remove(attempt);
     EXPECT_EQ(codeOf([&] { (void)AttemptFiles(folder / "gone").list(); }),
-              ErrorCode::StorageFailed);
+              JobErrorCode::StorageFailed);
 }
 
 TEST_F(AttemptFilesTest, DoNotFollowSymbolicLinks) {
     files.write(attempt, orderWith("x"));
     std::filesystem::rename(file("17.3.2.ready"), file("order"));
     std::filesystem::create_symlink("order", file("17.3.2.ready"));
-    EXPECT_EQ(codeOf([&] { (void)files.read(attempt); }), ErrorCode::StorageFailed);
-    EXPECT_EQ(codeOf([&] { (void)files.claim(attempt); }), ErrorCode::StorageFailed);
+    EXPECT_EQ(codeOf([&] { (void)files.read(attempt); }), JobErrorCode::StorageFailed);
+    EXPECT_EQ(codeOf([&] { (void)files.claim(attempt); }), JobErrorCode::StorageFailed);
     EXPECT_FALSE(files.isClaimed(attempt));
 
     put("kept", "kept");
     std::filesystem::create_symlink("kept", file("17.3.2.reserved"));
-    EXPECT_EQ(codeOf([&] { files.writeEnding(attempt, {}); }), ErrorCode::StorageFailed);
+    EXPECT_EQ(codeOf([&] { files.writeEnding(attempt, {}); }), JobErrorCode::StorageFailed);
     files.reserveEnding(attempt);
     EXPECT_EQ(std::filesystem::file_size(file("kept")), 4U);
 
     std::filesystem::create_directory_symlink(folder, file("link"));
     EXPECT_EQ(codeOf([&] { (void)AttemptFiles(folder / "link").read(attempt); }),
-              ErrorCode::StorageFailed);
+              JobErrorCode::StorageFailed);
 }
 
 TEST_F(AttemptFilesTest, DoNotWaitForAPipeInPlaceOfAFile) {
     ASSERT_EQ(mkfifo(file("17.3.2.ready").c_str(), 0600), 0);
-    EXPECT_EQ(codeOf([&] { (void)files.claim(attempt); }), ErrorCode::StorageFailed);
+    EXPECT_EQ(codeOf([&] { (void)files.claim(attempt); }), JobErrorCode::StorageFailed);
     ASSERT_EQ(mkfifo(file("17.3.2.reserved").c_str(), 0600), 0);
-    EXPECT_EQ(codeOf([&] { files.writeEnding(attempt, {}); }), ErrorCode::StorageFailed);
+    EXPECT_EQ(codeOf([&] { files.writeEnding(attempt, {}); }), JobErrorCode::StorageFailed);
 }
 
 TEST_F(AttemptFilesTest, RefuseATextThatWasCutAnywhere) {
     const std::string order = encode(orderWith("x"));
     for (std::size_t length = 0; length < order.size(); ++length)
-        EXPECT_THROW((void)decodeOrder(order.substr(0, length)), Error) << length;
-    EXPECT_THROW((void)decodeOrder(order + "x"), Error);
-    const std::string ending = encode(Ending{1, 0, "reason", {}});
+        EXPECT_THROW((void)decodeOrder(order.substr(0, length)), JobError) << length;
+    EXPECT_THROW((void)decodeOrder(order + "x"), JobError);
+    const std::string ending = encode(AttemptEnding{1, 0, "reason", {}});
     for (std::size_t length = 0; length < ending.size(); ++length)
-        EXPECT_THROW((void)decodeEnding(ending.substr(0, length)), Error) << length;
-    EXPECT_THROW((void)decodeOrder(ending), Error);
-    EXPECT_THROW((void)decodeEnding(order), Error);
+        EXPECT_THROW((void)decodeEnding(ending.substr(0, length)), JobError) << length;
+    EXPECT_THROW((void)decodeOrder(ending), JobError);
+    EXPECT_THROW((void)decodeEnding(order), JobError);
 }
 
 TEST_F(AttemptFilesTest, RefuseANewerVersion) {
     std::string order = encode(orderWith("x"));
     order.replace(order.find(" 1\n"), 3, " 2\n");
     put("17.3.2.ready", order);
-    EXPECT_EQ(codeOf([&] { (void)files.claim(attempt); }), ErrorCode::StorageFailed);
+    EXPECT_EQ(codeOf([&] { (void)files.claim(attempt); }), JobErrorCode::StorageFailed);
     EXPECT_TRUE(std::filesystem::exists(file("17.3.2.ready"))); // for the program that knows it
 }
 
@@ -236,8 +236,8 @@ TEST_F(AttemptFilesTest, SurviveAnyDamage) {
         try {
             const AttemptOrder order = decodeOrder(text);
             EXPECT_FALSE(order.command.empty());
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::StorageFailed);
+        } catch (const JobError& error) {
+            EXPECT_EQ(error.code(), JobErrorCode::StorageFailed);
         }
     }
 }

@@ -47,16 +47,16 @@ class BookTest : public testing::Test {
         book->ended(attempt, ending(status, signal));
         return attempt;
     }
-    static Ending ending(int status, int signal = 0) {
+    static AttemptEnding ending(int status, int signal = 0) {
         return {.status = status, .signal = signal, .reason = {}, .at = at(10)};
     }
-    static Ending lost() {
+    static AttemptEnding lost() {
         return {.status = -1, .signal = 0, .reason = "the machine was restarted", .at = at(10)};
     }
     TaskState stateOf(TaskName task) { return book->task(task).state; }
-    const Record& recordOf(TaskName task) { return book->task(task).record(); }
+    const TaskRecord& recordOf(TaskName task) { return book->task(task).record(); }
     JobState jobState(JobNumber job) { return jobs::stateOf(book->job(job)); }
-    std::string refusal(ErrorCode code, const Submission& submission) {
+    std::string refusal(JobErrorCode code, const Submission& submission) {
         const std::size_t before = book->jobs().size();
         std::string text = errorOf(code, [&] { submit(submission); });
         EXPECT_EQ(book->jobs().size(), before);

@@ -57,7 +57,7 @@ TEST_F(BookPlansTest, WantsNoMoreThanTheParallelTasksOfAnArray) {
     const AttemptName second = begin({1, 2});
     EXPECT_EQ(wanted(), Tasks{});
     EXPECT_EQ(book->blockedBy({1, 3}, at()), Blocked::Parallel);
-    errorOf(ErrorCode::InvalidArgs, [&] { begin({1, 3}); });
+    errorOf(JobErrorCode::InvalidArgs, [&] { begin({1, 3}); });
     book->notStarted(second, at());
     EXPECT_EQ(wanted(), (Tasks{{1, 2}}));
 }
@@ -94,7 +94,7 @@ TEST_F(BookPlansTest, StartsAfterJobsThatEndedAsWanted) {
     submit(single(after({{1, Condition::Any}, {2, Condition::Any}})));
     EXPECT_EQ(wanted(), (Tasks{{1, 1}, {1, 2}}));
     EXPECT_EQ(book->blockedBy({2, 0}, at()), Blocked::Dependency);
-    errorOf(ErrorCode::InvalidArgs, [&] { begin({2, 0}); });
+    errorOf(JobErrorCode::InvalidArgs, [&] { begin({2, 0}); });
     runAndEnd({1, 1}, 0);
     EXPECT_EQ(wanted(), (Tasks{{1, 2}}));
     runAndEnd({1, 2}, 0);
@@ -151,7 +151,7 @@ TEST_F(BookPlansTest, WaitsAgainForARequeuedJob) {
     submit(single(after({{1, Condition::Ok}})));
     runAndEnd({1, 0}, 1);
     EXPECT_EQ(jobState(2), JobState::Canceled);
-    EXPECT_EQ(errorOf(ErrorCode::InvalidArgs, [&] { book->requeue(2, {}); }),
+    EXPECT_EQ(errorOf(JobErrorCode::InvalidArgs, [&] { book->requeue(2, {}); }),
               "job 2 cannot start, because job 1 failed: requeue that job first");
     book->requeue(1, {});
     book->requeue(2, {});
@@ -165,12 +165,12 @@ TEST_F(BookPlansTest, WaitsAgainForARequeuedJob) {
 TEST_F(BookPlansTest, RefusesDependenciesOnJobsThatAreNotThere) {
     submit(single());
     EXPECT_EQ(
-        refusal(ErrorCode::NoSuchJob, single(after({{1, Condition::Ok}, {7, Condition::Ok}}))),
+        refusal(JobErrorCode::NoSuchJob, single(after({{1, Condition::Ok}, {7, Condition::Ok}}))),
         "there is no job 7 to wait for: expected the number of an earlier job");
     // itself: the next number
-    EXPECT_EQ(refusal(ErrorCode::NoSuchJob, single(after({{2, Condition::Any}}))),
+    EXPECT_EQ(refusal(JobErrorCode::NoSuchJob, single(after({{2, Condition::Any}}))),
               "there is no job 2 to wait for: expected the number of an earlier job");
-    refusal(ErrorCode::NoSuchJob, single(after({{0, Condition::Any}})));
+    refusal(JobErrorCode::NoSuchJob, single(after({{0, Condition::Any}})));
 }
 
 TEST_F(BookPlansTest, RefusesSubmissionsThatCannotBe) {
@@ -217,18 +217,18 @@ TEST_F(BookPlansTest, RefusesSubmissionsThatCannotBe) {
     for (const auto& [change, text] : changes) {
         Submission submission = single();
         change(submission);
-        EXPECT_EQ(refusal(ErrorCode::InvalidArgs, submission), text);
+        EXPECT_EQ(refusal(JobErrorCode::InvalidArgs, submission), text);
     }
     Submission named = single();
     for (const std::string& name :
          {std::string("a\nb"), std::string(65, 'x'), std::string("\xff")}) {
         named.name = name;
-        refusal(ErrorCode::InvalidArgs, named);
+        refusal(JobErrorCode::InvalidArgs, named);
     }
 }
 
 TEST_F(BookPlansTest, RefusesAnArrayOfAMillion) {
-    EXPECT_EQ(refusal(ErrorCode::LimitsExceeded, array(1'000'000)),
+    EXPECT_EQ(refusal(JobErrorCode::LimitsExceeded, array(1'000'000)),
               "too many tasks: 1000000 in one job, expected at most 100000");
 }
 

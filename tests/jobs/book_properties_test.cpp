@@ -17,7 +17,7 @@ namespace {
 /// files do.
 struct Truth {
     bool isStarted = false;
-    std::optional<Ending> ending{};
+    std::optional<AttemptEnding> ending{};
     bool isRevoked = false;
 
     [[nodiscard]] bool isLive() const { return !ending && !isRevoked; }
@@ -99,8 +99,9 @@ class RandomSchedule : public testing::TestWithParam<unsigned> {
         const std::map<JobNumber, Job> before = book->jobs();
         try {
             call();
-        } catch (const Error& error) {
-            EXPECT_TRUE(store.isFull || error.code() != ErrorCode::StorageFailed) << error.what();
+        } catch (const JobError& error) {
+            EXPECT_TRUE(store.isFull || error.code() != JobErrorCode::StorageFailed)
+                << error.what();
             expectSame(before, book->jobs());
         }
     }
@@ -134,7 +135,7 @@ class RandomSchedule : public testing::TestWithParam<unsigned> {
     }
     void end(AttemptName attempt, Truth& truth) {
         const int status = oneIn(3) ? static_cast<int>(below(3)) - 1 : 0;
-        truth.ending = Ending{.status = status, .signal = 0, .reason = {}, .at = now()};
+        truth.ending = AttemptEnding{.status = status, .signal = 0, .reason = {}, .at = now()};
         if (truth.ending->isSuccess() && book->task(attempt.task).wish == Wish::None) {
             EXPECT_TRUE(succeeded.insert(attempt.task).second) << "a task succeeded twice";
         }

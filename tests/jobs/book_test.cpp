@@ -24,7 +24,7 @@ TEST_F(BookTest, HoldsAndReleasesTasks) {
     EXPECT_EQ(book->hold(1, {}).size(), 2U); // those that run are not concerned
     EXPECT_EQ(book->release(1, {}).size(), 2U);
     book->hold(1, std::array{1U});
-    errorOf(ErrorCode::InvalidArgs, [&] { begin({1, 1}); });
+    errorOf(JobErrorCode::InvalidArgs, [&] { begin({1, 1}); });
 }
 
 TEST_F(BookTest, CountsAnAttemptOnlyOnceItBegan) {
@@ -175,15 +175,15 @@ TEST_F(BookTest, FollowsTheLastWish) {
 
 TEST_F(BookTest, RefusesTasksThatAreNotThere) {
     submit(array(3));
-    EXPECT_EQ(errorOf(ErrorCode::NoSuchJob, [&] { book->cancel(2, {}, at()); }),
+    EXPECT_EQ(errorOf(JobErrorCode::NoSuchJob, [&] { book->cancel(2, {}, at()); }),
               "there is no job 2");
-    EXPECT_EQ(errorOf(ErrorCode::NoSuchJob,
+    EXPECT_EQ(errorOf(JobErrorCode::NoSuchJob,
                       [&] {
                           book->hold(1, std::array{3U, 4U});
                       }),
               "job 1 has no task 4");
-    errorOf(ErrorCode::NoSuchJob, [&] { book->requeue(1, std::array{0U}); });
-    errorOf(ErrorCode::NoSuchJob, [&] { begin({1, 7}); });
+    errorOf(JobErrorCode::NoSuchJob, [&] { book->requeue(1, std::array{0U}); });
+    errorOf(JobErrorCode::NoSuchJob, [&] { begin({1, 7}); });
     EXPECT_EQ(jobState(1), JobState::Waiting);
 }
 
@@ -194,11 +194,11 @@ TEST_F(BookTest, ChangesNothingForARequestThatCannotBeWritten) {
     const auto before = book->jobs().at(1).tasks;
     added.clear(), changed.clear();
     store.isFull = true;
-    errorOf(ErrorCode::StorageFailed, [&] { submit(single()); });
-    errorOf(ErrorCode::StorageFailed, [&] { begin({1, 3}); });
-    errorOf(ErrorCode::StorageFailed, [&] { book->cancel(1, {}, at()); });
-    errorOf(ErrorCode::StorageFailed, [&] { book->hold(1, {}); });
-    errorOf(ErrorCode::StorageFailed, [&] { book->requeue(1, {}); });
+    errorOf(JobErrorCode::StorageFailed, [&] { submit(single()); });
+    errorOf(JobErrorCode::StorageFailed, [&] { begin({1, 3}); });
+    errorOf(JobErrorCode::StorageFailed, [&] { book->cancel(1, {}, at()); });
+    errorOf(JobErrorCode::StorageFailed, [&] { book->hold(1, {}); });
+    errorOf(JobErrorCode::StorageFailed, [&] { book->requeue(1, {}); });
     EXPECT_EQ(book->jobs().size(), 1U);
     EXPECT_EQ(book->jobs().at(1).tasks, before);
     EXPECT_TRUE(added.empty() && changed.empty());
@@ -290,7 +290,7 @@ TEST_F(BookTest, ForgetsJobsThirtyDaysAfterTheirEnd) {
     book->ended(last, {.status = 0, .signal = 0, .reason = {}, .at = day(30)});
     EXPECT_TRUE(book->forget(day(30)).empty());
     store.isFull = true;
-    errorOf(ErrorCode::StorageFailed, [&] { book->forget(day(30) + std::chrono::minutes{1}); });
+    errorOf(JobErrorCode::StorageFailed, [&] { book->forget(day(30) + std::chrono::minutes{1}); });
     EXPECT_EQ(book->jobs().size(), 4U);
     store.isFull = false;
     const std::vector<Job> forgotten = book->forget(day(30) + std::chrono::minutes{1});

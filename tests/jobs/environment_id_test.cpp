@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The ids of the environments of attempts.
-#include "client/jobs/model/environment_id.hpp"
+#include "client/jobs/model/attempt_environment_id.hpp"
 
 #include <gtest/gtest.h>
 

@@ -37,10 +37,20 @@ def command_line(pid):
         return [""]
 
 
+def parent(pid):
+    """Returns the PID of a process's parent; 0 if the process has ended meanwhile."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("PPid:"))
+    except (OSError, StopIteration):
+        return 0
+
+
 def processes(program, user):
-    """Returns the PIDs of a program that a user runs."""
+    """Returns the PIDs of a program that a user runs, without its children of the same name: they become commands, and
+    LeakSanitizer's own one must not be killed, because its parent waits for it forever."""
     uid = pwd.getpwnam(user).pw_uid
-    found = []
+    found = set()
     for folder in glob.glob("/proc/[0-9]*"):
         pid = int(os.path.basename(folder))
         try:
@@ -48,8 +58,8 @@ def processes(program, user):
         except OSError:
             continue
         if owner == uid and os.path.basename(command_line(pid)[0]) == program:
-            found.append(pid)
-    return found
+            found.add(pid)
+    return sorted(pid for pid in found if parent(pid) not in found)
 
 
 def kill(pid, number=signal.SIGKILL):

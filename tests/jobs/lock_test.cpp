@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The lock of a folder of jobs: one process has it.
-#include "client/descriptor.hpp"
-#include "client/jobs/store/lock.hpp"
+#include "client/descriptor_functions.hpp"
+#include "client/jobs/store/folder_lock.hpp"
 #include "tests/jobs/store_fixture.hpp"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ std::string lockElsewhere(const std::filesystem::path& path) {
         std::string text = "locked";
         try {
             const JobsLock lock(path);
-        } catch (const Error& error) {
+        } catch (const JobError& error) {
             text = error.what();
         }
         (void)client::writeAll(writing.get(), text);
@@ -83,10 +83,10 @@ TEST(JobsLockTest, EndsWithItsProcess) {
 TEST(JobsLockTest, SaysWhyItCannotBe) {
     const TemporaryFolder folder;
     EXPECT_EQ(
-        errorOf(ErrorCode::StorageFailed, [&] { JobsLock lock(folder.path() / "a" / "lock"); }),
+        errorOf(JobErrorCode::StorageFailed, [&] { JobsLock lock(folder.path() / "a" / "lock"); }),
         "cannot open " + folder.path().native() + "/a/lock: No such file or directory");
     std::filesystem::create_symlink("/dev/null", folder.path() / "lock");
-    EXPECT_EQ(errorOf(ErrorCode::StorageFailed, [&] { JobsLock lock(folder.path() / "lock"); }),
+    EXPECT_EQ(errorOf(JobErrorCode::StorageFailed, [&] { JobsLock lock(folder.path() / "lock"); }),
               "cannot open " + folder.path().native() + "/lock: Too many levels of symbolic links");
 }
 

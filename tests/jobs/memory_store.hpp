@@ -2,7 +2,7 @@
 // A store without a disk, which can be full.
 #pragma once
 
-#include "client/jobs/model/store.hpp"
+#include "client/jobs/model/job_store.hpp"
 #include "client/jobs/model/submission.hpp"
 #include "tests/jobs/samples.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace genv::jobs::tests {
 
-class MemoryStore final : public Store {
+class MemoryStore final : public JobStore {
   public:
     std::vector<Job> load() override {
         std::vector<Job> jobs;
@@ -53,7 +53,7 @@ class MemoryStore final : public Store {
   private:
     void requireSpace() const {
         if (isFull)
-            fail(ErrorCode::StorageFailed, "the disk is full");
+            fail(JobErrorCode::StorageFailed, "the disk is full");
     }
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The options of Submit: what they become, and with which sentence bad ones are refused.
 #include "client/jobs/daemon/machine_check.hpp"
-#include "client/jobs/daemon/options.hpp"
-#include "client/jobs/model/error.hpp"
-#include "core/error.hpp"
+#include "client/jobs/daemon/submission_options.hpp"
+#include "client/jobs/model/job_error.hpp"
+#include "core/base/error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,8 +36,8 @@ Dictionary with(const char* name, const Value& value) {
 std::string refusalOf(const Dictionary& options) {
     try {
         static_cast<void>(readSubmission(options));
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::InvalidArgs);
+    } catch (const JobError& error) {
+        EXPECT_EQ(error.code(), JobErrorCode::InvalidArgs);
         return error.what();
     } catch (const core::Error& error) {
         return error.what();
@@ -146,7 +146,7 @@ TEST(SubmitOptions, ComeBackFromTheDatabase) {
     EXPECT_TRUE(read.at("over-subscribe").get<bool>());
     EXPECT_EQ(read.at("lifetime").get<std::uint64_t>(), 3600U);
     EXPECT_EQ(countGpus(read), 2U);
-    EXPECT_THROW(static_cast<void>(decodeRequest("{\"gpus\": {}}")), Error);
+    EXPECT_THROW(static_cast<void>(decodeRequest("{\"gpus\": {}}")), JobError);
 }
 
 TEST(SubmitOptions, AskForWhatTheMachineHas) {
@@ -154,7 +154,7 @@ TEST(SubmitOptions, AskForWhatTheMachineHas) {
     const auto refusal = [&](const Dictionary& request) -> std::string {
         try {
             requireDevices(request, devices);
-        } catch (const Error& error) {
+        } catch (const JobError& error) {
             return error.what();
         }
         return "accepted";

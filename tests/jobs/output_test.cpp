@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The output of an attempt: within its limit, and never in the way of the command.
-#include "client/jobs/runner/output.hpp"
+#include "client/jobs/runner/attempt_output.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Where jobs are kept: one folder for each machine, for its user alone.
 #include "client/jobs/files/places.hpp"
-#include "client/jobs/model/error.hpp"
+#include "client/jobs/model/job_error.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -66,8 +66,8 @@ TEST_F(PlacesTest, AreRefusedWithoutAHome) {
         try {
             (void)machinesFolder();
             ADD_FAILURE() << value;
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::NotSupported);
+        } catch (const JobError& error) {
+            EXPECT_EQ(error.code(), JobErrorCode::NotSupported);
         }
     }
 }
@@ -97,11 +97,11 @@ TEST_F(PlacesTest, AreNotCreatedThroughALinkOrAFile) {
     std::filesystem::create_directories(home / "elsewhere");
     std::filesystem::create_directories(home / "jobs");
     std::filesystem::create_directory_symlink(home / "elsewhere", made.folder);
-    EXPECT_THROW(create(made), Error);
+    EXPECT_THROW(create(made), JobError);
     EXPECT_TRUE(std::filesystem::is_empty(home / "elsewhere"));
     std::filesystem::remove(made.folder);
     std::ofstream(made.folder).put('x');
-    EXPECT_THROW(create(made), Error);
+    EXPECT_THROW(create(made), JobError);
 }
 
 } // namespace

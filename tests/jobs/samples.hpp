@@ -2,8 +2,8 @@
 // Jobs as tests submit them.
 #pragma once
 
-#include "client/jobs/model/error.hpp"
 #include "client/jobs/model/job.hpp"
+#include "client/jobs/model/job_error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -50,10 +50,10 @@ inline std::string everyByte() {
 }
 
 /// Returns the text of the error that a call throws.
-inline std::string errorOf(ErrorCode code, const std::function<void()>& call) {
+inline std::string errorOf(JobErrorCode code, const std::function<void()>& call) {
     try {
         call();
-    } catch (const Error& error) {
+    } catch (const JobError& error) {
         EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
         return error.what();
     }

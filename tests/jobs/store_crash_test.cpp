@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The database of jobs on disks that fail or are full, and under processes that are killed: each
 // change is there as a whole or not at all, and the caller knows which.
-#include "client/descriptor.hpp"
-#include "client/jobs/store/lock.hpp"
+#include "client/descriptor_functions.hpp"
+#include "client/jobs/store/folder_lock.hpp"
 #include "client/jobs/store/other_machine.hpp"
 #include "client/jobs/store/sqlite_store.hpp"
 #include "tests/jobs/faulty_disk.hpp"
@@ -42,7 +42,7 @@ std::vector<TaskChange> nextChanges(Job job) {
     for (Task& task : job.tasks) {
         task.lastAttempt = 1;
         ++task.failures;
-        Record record;
+        TaskRecord record;
         record.last.environment = std::string(500, 'e');
         task.setRecord(std::move(record));
         changes.push_back({job.number, task});
@@ -145,8 +145,8 @@ class StoreFaultTest : public StoreCrashTest,
         bool isDone = true;
         try {
             call(store);
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::StorageFailed);
+        } catch (const JobError& error) {
+            EXPECT_EQ(error.code(), JobErrorCode::StorageFailed);
             isDone = false;
         }
         EXPECT_TRUE(faulty.hasFailed());
@@ -242,7 +242,7 @@ TEST_F(StoreCrashTest, KeepsWorkingOnAFullDisk) {
         try {
             for (;;)
                 added = store.add(large(), at());
-        } catch (const Error& thrown) {
+        } catch (const JobError& thrown) {
             error = thrown.what();
         }
         if (error != "cannot write " + path.native() + ": No space left on device")
@@ -267,7 +267,7 @@ TEST_F(StoreCrashTest, RefusesAFolderThatCannotBeWritten) {
             ::mount(nullptr, target.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) !=
                 0)
             return "no read-only folder";
-        return errorOf(ErrorCode::StorageFailed, [&] { SqliteStore store(path); });
+        return errorOf(JobErrorCode::StorageFailed, [&] { SqliteStore store(path); });
     });
     if (result == "no namespace" || result == "no read-only folder")
         GTEST_SKIP() << "needs a user namespace";
@@ -358,7 +358,7 @@ TEST_F(StoreCrashTest, IsReadWhileItsOwnerWrites) {
             try {
                 const std::uint32_t read = failuresOf(jobsOfOtherMachine(path).at(0));
                 EXPECT_GE(read, std::exchange(last, read));
-            } catch (const Error& error) { // it reads only between two changes
+            } catch (const JobError& error) { // it reads only between two changes
                 EXPECT_NE(std::string(error.what()).find("it changes all the time"),
                           std::string::npos)
                     << error.what();

@@ -41,7 +41,7 @@ class StoreTest : public testing::Test {
     }
     std::string refusal() {
         store.reset();
-        return errorOf(ErrorCode::StorageFailed, [&] { store.emplace(path); });
+        return errorOf(JobErrorCode::StorageFailed, [&] { store.emplace(path); });
     }
     void runSql(const char* text) {
         store.reset();

@@ -53,7 +53,7 @@ TEST_F(StoreRefusalsTest, RefusesADatabaseOfWhichAPartIsMissing) {
     store.reset();
     std::filesystem::resize_file(path, 8192);
     const std::string before = contentsOf(path);
-    const std::string text = errorOf(ErrorCode::StorageFailed, [&] { (void)open().load(); });
+    const std::string text = errorOf(JobErrorCode::StorageFailed, [&] { (void)open().load(); });
     EXPECT_TRUE(text.starts_with(path.native() + " is damaged (")) << text;
     store.reset();
     EXPECT_EQ(contentsOf(path), before);
@@ -70,7 +70,7 @@ TEST_F(StoreRefusalsTest, RefusesRowsThatMakeNoSense) {
         open().add(single(), at());
         open().add(single(after({{1, Condition::Ok}})), at());
         runSql(change);
-        const std::string text = errorOf(ErrorCode::StorageFailed, [&] { (void)open().load(); });
+        const std::string text = errorOf(JobErrorCode::StorageFailed, [&] { (void)open().load(); });
         EXPECT_TRUE(text.find(" is damaged (") != std::string::npos) << change << ": " << text;
     }
 }
@@ -100,16 +100,16 @@ TEST_F(StoreRefusalsTest, RefusesAFileOfAnotherUser) {
 
 TEST_F(StoreRefusalsTest, RefusesADatabaseThatIsInUse) {
     open();
-    EXPECT_EQ(errorOf(ErrorCode::StorageFailed, [&] { SqliteStore second(path); }),
+    EXPECT_EQ(errorOf(JobErrorCode::StorageFailed, [&] { SqliteStore second(path); }),
               path.native() + " is in use by another program");
     store->add(single(), at());
 }
 
 TEST_F(StoreRefusalsTest, SaysThatAJobIsNotThere) {
     open().add(single(), at());
-    EXPECT_EQ(errorOf(ErrorCode::NoSuchJob, [&] { (void)store->submission(2); }),
+    EXPECT_EQ(errorOf(JobErrorCode::NoSuchJob, [&] { (void)store->submission(2); }),
               "there is no job 2");
-    EXPECT_EQ(errorOf(ErrorCode::NoSuchJob,
+    EXPECT_EQ(errorOf(JobErrorCode::NoSuchJob,
                       [&] {
                           (void)store->value({1, 3});
                       }),
@@ -118,7 +118,7 @@ TEST_F(StoreRefusalsTest, SaysThatAJobIsNotThere) {
 
 TEST_F(StoreRefusalsTest, NamesTheDatabaseOfAnotherMachineThatCannotBeRead) {
     const auto text = [&] {
-        return errorOf(ErrorCode::StorageFailed, [&] { (void)jobsOfOtherMachine(path); });
+        return errorOf(JobErrorCode::StorageFailed, [&] { (void)jobsOfOtherMachine(path); });
     };
     EXPECT_EQ(text(), "cannot read " + path.native() + ": No such file or directory");
     std::ofstream(path) << std::string(5000, 'x');

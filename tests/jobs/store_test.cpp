@@ -2,8 +2,8 @@
 // The database of jobs: what is written is read, also of an earlier version and by another machine.
 #include "client/jobs/model/submission.hpp"
 #include "client/jobs/store/other_machine.hpp"
-#include "client/jobs/store/rows.hpp"
 #include "client/jobs/store/schema.hpp"
+#include "client/jobs/store/stored_rows.hpp"
 #include "tests/jobs/database_version1.hpp"
 #include "tests/jobs/faulty_disk.hpp"
 #include "tests/jobs/store_fixture.hpp"
@@ -65,7 +65,7 @@ void expectSame(const Job& one, const Job& other) {
 }
 
 Task ranTask(std::uint32_t number) {
-    Record record;
+    TaskRecord record;
     record.last = {.environment = "job-1." + std::to_string(number),
                    .devices = {"GPU-1", "GPU-2"},
                    .granted = at(1),
@@ -107,7 +107,7 @@ TEST_F(StoreTest, KeepsAllOfATask) {
     Job job = jobOf(array(3), 1, at());
     job.tasks[0] = ranTask(1);
     job.tasks[1].state = TaskState::Canceled;
-    Record canceled;
+    TaskRecord canceled;
     canceled.ended = at(9);
     canceled.reason = "job 12 failed";
     job.tasks[1].setRecord(canceled);
@@ -144,7 +144,7 @@ TEST_F(StoreTest, UpgradesEarlierVersionsAsAWhole) {
                           "ALTER TABLE jobs ADD COLUMN color INTEGER NOT NULL DEFAULT 3",
                           "CREATE TABLE notes (job INTEGER)"};
     const std::array bad{good[0], good[1], "CREATE TABLE jobs (number INTEGER)"};
-    errorOf(ErrorCode::StorageFailed, [&] { upgrade(database, bad); });
+    errorOf(JobErrorCode::StorageFailed, [&] { upgrade(database, bad); });
     EXPECT_EQ(database.integer("PRAGMA user_version"), 1);
     EXPECT_EQ(readJobs(database).size(), 1U);
     upgrade(database, good);
@@ -157,7 +157,7 @@ TEST_F(StoreTest, UpgradesEarlierVersionsAsAWhole) {
 TEST_F(StoreTest, ReadsADatabaseOfTheFirstVersion) {
     std::ofstream(path).close();
     runSql(databaseOfVersion1);
-    Record record;
+    TaskRecord record;
     record.last = {.environment = "job-17.1",
                    .devices = {"GPU-1", "GPU-2"},
                    .granted = at(1),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The variables that the command of a task gets.
-#include "client/jobs/daemon/variables.hpp"
+#include "client/jobs/daemon/task_variables.hpp"
 
 #include <gtest/gtest.h>
 

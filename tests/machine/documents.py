@@ -32,6 +32,7 @@ EXCEPTIONS = {
     "cmake *": SOURCES,
     "DESTDIR=* cmake *": SOURCES,
     "DEBFULLNAME=* ./dev *": SOURCES,
+    "GENV_MUTANT=* build/mutate/*": SOURCES,
     "data/packaging/*": SOURCES,
     "autopkgtest *": SOURCES,
     "docker run --rm --gpus all nvidia/*": ENGINE,

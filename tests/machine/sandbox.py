@@ -93,7 +93,7 @@ while True:
 # Files that assign uids to users.
 USER_FILES = {"read /etc/subuid", "read /etc/login.defs"}
 GENVD_CAN = USER_FILES | {"write /run/genv/x", "read /proc/PID/environ", "read /proc/PID/stat", "read /dev/null", "namespace",
-                          "program", "signal", "AF_UNIX"}
+                          "read /proc/sys/kernel/core_pattern", "read /proc/devices", "program", "signal", "AF_UNIX"}
 HELPER_CAN = USER_FILES | {"read /proc/PID/stat", "read /proc/sys/kernel/core_pattern", "read /proc/devices", "read /dev/null",
                            "AF_UNIX"}
 # Nothing in /proc is hidden from root's group.

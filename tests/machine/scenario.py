@@ -114,7 +114,7 @@ class MachineTest(unittest.TestCase):
 
     def holders(self):
         """Maps each device index to the ids of the environments that hold it."""
-        return {d["index"]: [a["environment"] for a in d["attachments"]] for d in self.json("devices")}
+        return {d["index"]: [a["environment"] for a in d["attachments"] if not a["parent"]] for d in self.json("devices")}
 
     def held(self):
         """Returns the environments that hold any device."""

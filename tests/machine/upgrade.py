@@ -8,6 +8,7 @@ import os
 import subprocess
 
 import scenario
+from cuda_driver import CudaDriver, Program
 from machine import FOLDER, PACKAGES, SOURCE
 from restarts import Held
 from scenario import MachineTest, await_that, packages
@@ -64,8 +65,8 @@ def files():
 before_genv = {}  # the machine's files before the installation of genv
 before_accounts = {}  # its users and groups at that time
 
-UNITS = ("genvd.service", "genv-nvml.socket", "genv-slurm.socket", "genv-isolation.service", "genv-monitor.service")
-PROGRAMS = ("genvd", "genv-nvml", "genv-slurm", "genv-monitor", "genv-notify", "genv-jobs")
+UNITS = ("genvd.service", "genv-nvml.socket", "genv-park.socket", "genv-slurm.socket", "genv-isolation.service", "genv-monitor.service")
+PROGRAMS = ("genvd", "genv-nvml", "genv-park", "genv-slurm", "genv-monitor", "genv-notify", "genv-jobs")
 ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow")
 
 
@@ -206,14 +207,21 @@ class Removal(AllUnits):
             self.assertEqual(machine.install(packages()).status, 0)
         with open(machine.path("/etc/genv/genvd.conf"), "a", encoding="utf-8") as file:
             file.write("# mine\n")
+        driver = CudaDriver(machine)
+        driver.serve()
         alice = self.shell("alice")
         self.ok(alice.run("genv activate --gpus 1"))
+        parked = Program(self, alice, "parked")
         self.run_all()
         job = Job(self, alice, "removed")
+        self.assertEqual(alice.run("genvctl park").status, 0)
 
         self.apt("remove", *names())
         self.assert_none_runs()
         self.assertTrue(job.runs())
+        self.assertTrue(parked.goes_on(), "it went on before genv was gone")
+        self.assertTrue(parked.ends_well())
+        driver.close()
         self.assertEqual(self.ok(alice.run("systemctl --user --failed --no-legend")), "")
         self.assertTrue(machine.read("/etc/genv/genvd.conf").endswith("# mine\n"))
         # The shell continues, whatever it prints about missing programs.

@@ -88,6 +88,32 @@ TEST(Exchange, ReasonsThatAHostMakesUpAreNotKeptForEver) {
     EXPECT_GE(actions.at({"detach", "other"}), 900U);
 }
 
+TEST(Exchange, TakingsAreCountedByResultAndTheirTimesAddUp) {
+    Exchange exchange(ever);
+    exchange.countTaking(outcome::granted, 6);
+    exchange.countTaking(outcome::granted, 5);
+    exchange.countTaking(outcome::failed, 120);
+    const Counters counters = exchange.get(exchange.request(), Clock::now()).counters;
+    EXPECT_EQ(counters.takings.at(outcome::granted), 2U);
+    EXPECT_EQ(counters.takings.at(outcome::failed), 1U);
+    EXPECT_DOUBLE_EQ(counters.takingSeconds, 131);
+}
+
+TEST(Exchange, ReasonsOfParkingAreBoundedTooAndItsTimesAddUp) {
+    Exchange exchange(ever);
+    for (int reason = 0; reason < 1000; ++reason)
+        exchange.countPark(std::to_string(reason), outcome::parked, 2);
+    exchange.countResume(outcome::resumed, 0.5);
+    exchange.countResume(outcome::lost, 0);
+    const Counters counters = exchange.get(exchange.request(), Clock::now()).counters;
+    EXPECT_LE(counters.parks.size(), 65U);
+    EXPECT_EQ(counters.parks.at({outcome::parked, "5"}), 1U);
+    EXPECT_GE(counters.parks.at({outcome::parked, "other"}), 900U);
+    EXPECT_EQ(counters.parkingSeconds, 2000);
+    EXPECT_EQ(counters.resumingSeconds, 0.5);
+    EXPECT_EQ(counters.resumes.at(outcome::lost), 1U);
+}
+
 TEST(Deadlines, CancelWhatTakesTooLongAndNothingElse) {
     Deadlines deadlines;
     remote::Cancellation late;

@@ -2,7 +2,7 @@
 // The metrics of many hosts in a scrape, and the escaping of a host's texts.
 #include "client/monitor/foreign.hpp"
 #include "client/monitor/metrics.hpp"
-#include "client/monitor/old_genv.hpp"
+#include "client/monitor/old_genv_sample.hpp"
 
 #include <gtest/gtest.h>
 #include <prometheus/text_serializer.h>
@@ -34,8 +34,8 @@ Sample serviceSample() {
     Sample sample;
     sample.isUp = true;
     sample.state.emplace();
-    sample.state->overview.devices = {deviceAt(0)};
-    sample.state->overview.environments = {environmentOf("1", "alice")};
+    sample.state->machine.devices = {deviceAt(0)};
+    sample.state->machine.environments = {environmentOf("1", "alice")};
     sample.state->processes = {{5, 1001, "1", {{0, 42}}}};
     return sample;
 }
@@ -66,6 +66,29 @@ std::set<std::string> namesOf(const std::vector<std::string>& lines, const std::
             names.insert(line.substr(0, line.find('{')));
     }
     return names;
+}
+
+TEST(HostsMetrics, EnvironmentsOfJobsAreCountedAndNameTheirJob) {
+    Sample sample = serviceSample();
+    auto& environments = sample.state->machine.environments;
+    environments = {environmentOf("1", "alice"), environmentOf("job-17.3-2", "alice"),
+                    environmentOf("job-18@1002", "bob"), environmentOf("slurm-9", "bob"),
+                    environmentOf("job-offer", "bob")};
+    environments[1].devices = {0, 1};
+    const auto lines = linesOf({served("h", sample)});
+    EXPECT_TRUE(contains(lines, "genv_environments_of_jobs{hostname=\"h\"} 2"));
+    EXPECT_TRUE(contains(lines, "genv_attached_devices_of_jobs{hostname=\"h\"} 2"));
+    const auto info = [&](const std::string& eid, const std::string& user, const std::string& job,
+                          const std::string& ofSlurm) {
+        return contains(lines, "genv_environment_info{hostname=\"h\",eid=\"" + eid +
+                                   "\",username=\"" + user + "\",name=\"\",job=\"" + ofSlurm +
+                                   "\",genv_job=\"" + job + "\"} 1");
+    };
+    EXPECT_TRUE(info("1", "alice", "", ""));
+    EXPECT_TRUE(info("job-17.3-2", "alice", "17", ""));
+    EXPECT_TRUE(info("job-18@1002", "bob", "18", ""));
+    EXPECT_TRUE(info("slurm-9", "bob", "", "9"));
+    EXPECT_TRUE(info("job-offer", "bob", "", ""));
 }
 
 TEST(HostsMetrics, EachSeriesHasItsHostAndEachMetricOneHeader) {
@@ -99,7 +122,7 @@ TEST(HostsMetrics, AHostHasTheMetricsOfThisMachineAndThoseOfHosts) {
 
 TEST(HostsMetrics, OfAHostThatIsDownOnlyThatIsSaid) {
     Sample down;
-    down.machine = Machine::Unreached;
+    down.machine = MachineSoftware::Unreached;
     for (const ServedHost& host : {served("h1", down), ServedHost{"h1", {nullptr, {}}}}) {
         const auto lines = linesOf({host});
         EXPECT_TRUE(contains(lines, "genv_host_up{hostname=\"h1\"} 0"));
@@ -112,8 +135,8 @@ TEST(HostsMetrics, OfAHostThatIsDownOnlyThatIsSaid) {
 TEST(HostsMetrics, WithoutGenvThereAreReadingsAndNothingOfEnvironments) {
     Sample sample = serviceSample();
     sample.isUp = false;
-    sample.machine = Machine::WithoutGenv;
-    sample.state->overview.devices.front().device.totalMemoryBytes = 0;
+    sample.machine = MachineSoftware::WithoutGenv;
+    sample.state->machine.devices.front().device.totalMemoryBytes = 0;
     const auto lines = linesOf({served("h1", sample)});
     EXPECT_TRUE(contains(lines, "genv_is_installed{hostname=\"h1\"} 0"));
     EXPECT_TRUE(contains(lines, "genv_host_up{hostname=\"h1\"} 1"));
@@ -127,7 +150,7 @@ TEST(HostsMetrics, WithoutGenvThereAreReadingsAndNothingOfEnvironments) {
 TEST(HostsMetrics, TheOldGenvHasHoldersAndNoService) {
     Sample sample = serviceSample();
     sample.isUp = false;
-    sample.machine = Machine::WithOldGenv;
+    sample.machine = MachineSoftware::WithOldGenv;
     const auto names = namesOf(linesOf({served("h1", sample)}), "h1");
     for (const char* there : {"genv_is_installed", "genv_attached_devices_total",
                               "genv_environment_info", "genv_process_devices_total"})
@@ -162,14 +185,14 @@ TEST(Readings, ComeToTheDevicesOfTheOldGenvByTheirIndex) {
 TEST(ForeignState, IsBoundedAndWhatIsLeftOutIsCounted) {
     ServiceState state;
     for (std::uint32_t index = 0; index < maxDevices + 3; ++index)
-        state.overview.devices.push_back(deviceAt(index));
+        state.machine.devices.push_back(deviceAt(index));
     for (std::size_t index = 0; index < maxEnvironments + 5; ++index)
-        state.overview.environments.push_back(environmentOf(std::to_string(index), "u"));
+        state.machine.environments.push_back(environmentOf(std::to_string(index), "u"));
     for (std::uint32_t pid = 0; pid < maxProcesses + 7; ++pid)
         state.processes.push_back({pid, 0, std::nullopt, {{0, 1}, {1, 1}, {2, 1}}});
     const std::uint64_t omitted = confine(state);
-    EXPECT_EQ(state.overview.devices.size(), maxDevices);
-    EXPECT_EQ(state.overview.environments.size(), maxEnvironments);
+    EXPECT_EQ(state.machine.devices.size(), maxDevices);
+    EXPECT_EQ(state.machine.environments.size(), maxEnvironments);
     EXPECT_EQ(state.processes.size(), maxProcesses);
     std::size_t uses = 0;
     for (const ComputeProcess& process : state.processes)
@@ -180,14 +203,14 @@ TEST(ForeignState, IsBoundedAndWhatIsLeftOutIsCounted) {
 
 TEST(ForeignState, HasEachDeviceEnvironmentAndProcessOnce) {
     ServiceState state;
-    state.overview.devices = {deviceAt(0), deviceAt(0)};
+    state.machine.devices = {deviceAt(0), deviceAt(0)};
     const std::string longId(maxLabelLength, 'x');
-    state.overview.environments = {environmentOf(longId + "1", "u"),
-                                   environmentOf(longId + "2", "u"), environmentOf("y", "u")};
+    state.machine.environments = {environmentOf(longId + "1", "u"),
+                                  environmentOf(longId + "2", "u"), environmentOf("y", "u")};
     state.processes = {{1, 0, "y", {{0, 1}, {0, 2}}}, {1, 0, "y", {}}};
     EXPECT_EQ(confine(state), 4U);
-    EXPECT_EQ(state.overview.devices.size(), 1U);
-    EXPECT_EQ(state.overview.environments.size(), 2U);
+    EXPECT_EQ(state.machine.devices.size(), 1U);
+    EXPECT_EQ(state.machine.environments.size(), 2U);
     ASSERT_EQ(state.processes.size(), 1U);
     EXPECT_EQ(state.processes[0].uses.size(), 1U);
 }
@@ -196,11 +219,11 @@ TEST(ForeignState, BreaksNoLineAndNoLabel) {
     Sample sample = serviceSample();
     const std::string nasty = "\"} 1\ngenv_up{hostname=\"h2\"} 1\n\x1b[2J\\";
     ServiceState& state = *sample.state;
-    state.overview.environments.front() = environmentOf(nasty, nasty);
-    state.overview.environments.front().configuration.name = nasty;
-    state.overview.devices.front().device.uuid = nasty;
-    state.overview.devices.front().device.model = nasty;
-    state.overview.devices.front().health = nasty;
+    state.machine.environments.front() = environmentOf(nasty, nasty);
+    state.machine.environments.front().configuration.name = nasty;
+    state.machine.devices.front().device.uuid = nasty;
+    state.machine.devices.front().device.model = nasty;
+    state.machine.devices.front().health = nasty;
     state.processes.front().environment = nasty;
     confine(state);
     for (const std::string& line : linesOf({served("h1", sample)})) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/monitor/options.hpp"
-#include "core/command_line/usage_error.hpp"
+#include "client/monitor/exporter_options.hpp"
+#include "core/base/command_line/usage_error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace genv::monitor {
 namespace {
 
-Options parsed(std::vector<std::string> words) {
+ExporterOptions parsed(std::vector<std::string> words) {
     words.insert(words.begin(), "genv-monitor");
     std::vector<char*> arguments;
     for (std::string& word : words)
@@ -29,7 +29,7 @@ std::string refusal(const std::vector<std::string>& words) {
 }
 
 TEST(MonitorOptions, AreReadInEveryForm) {
-    const Options options =
+    const ExporterOptions options =
         parsed({"-p5", "-i", "7", "--timeout=9", "--host", "a", "--host=b@c:22",
                 "--no-process-metrics", "--quiet", "--exit-on-error", "--config-dir=/x/../y"});
     EXPECT_EQ(options.port, 5);

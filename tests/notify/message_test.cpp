@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The text of messages: one message for related events, everything escaped, and a bounded length.
 #include "client/notify/gatherer.hpp"
-#include "client/notify/terminal.hpp"
-#include "core/sentences.hpp"
+#include "client/notify/terminal_lines.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,17 +25,17 @@ Notice detached(const std::string& device, const std::string& reason = "admin") 
 }
 
 /// Returns the only message for these notices.
-Message messageOf(const std::vector<Notice>& notices) {
+DesktopNotification messageOf(const std::vector<Notice>& notices) {
     Gatherer gatherer(true);
     for (const Notice& each : notices)
         EXPECT_TRUE(gatherer.add(each, start));
     const auto messages = gatherer.take(start);
     EXPECT_EQ(messages.size(), 1U);
-    return messages.empty() ? Message{} : messages.front();
+    return messages.empty() ? DesktopNotification{} : messages.front();
 }
 
-TEST(Message, NamesEverythingThatABurstTookAway) {
-    const Message message =
+TEST(DesktopNotification, NamesEverythingThatABurstTookAway) {
+    const DesktopNotification message =
         messageOf({detached("3"), detached("0"), detached("1"), detached("2"), detached("10")});
     EXPECT_EQ(message.title, "GPUs 0-3,10 were taken away");
     EXPECT_EQ(message.sentences, Texts{"Environment 58: GPUs 0-3,10 were taken away by an "
@@ -44,14 +44,14 @@ TEST(Message, NamesEverythingThatABurstTookAway) {
     EXPECT_EQ(message.urgency, Urgency::Normal);
     EXPECT_EQ(message.category, "device.removed");
     ASSERT_EQ(message.actions.size(), 1U);
-    EXPECT_EQ(message.actions[0].kind, Action::Kind::AttachAgain);
+    EXPECT_EQ(message.actions[0].kind, NotificationAction::Kind::AttachAgain);
     EXPECT_EQ(message.actions[0].environment, "58");
     ASSERT_EQ(message.actions[0].devices.size(), 5U);
     EXPECT_EQ(message.actions[0].devices[4].uuid, "GPU-10");
 }
 
-TEST(Message, IsAboutTheWorstOfWhatHappened) {
-    const Message message = messageOf(
+TEST(DesktopNotification, IsAboutTheWorstOfWhatHappened) {
+    const DesktopNotification message = messageOf(
         {detached("1"),
          notice("process-terminated", {{"pid", "12"}, {"devices", "1,2"}, {"reason", "admin"}})});
     EXPECT_EQ(message.urgency, Urgency::Critical);
@@ -61,8 +61,8 @@ TEST(Message, IsAboutTheWorstOfWhatHappened) {
                      "Process 12 on GPUs 1,2 was ended by an administrator (root)."}));
 }
 
-TEST(Message, OfAnEndedEnvironmentOffersNothingToAttach) {
-    const Message message =
+TEST(DesktopNotification, OfAnEndedEnvironmentOffersNothingToAttach) {
+    const DesktopNotification message =
         messageOf({detached("1"), notice("ended", {{"reason", "admin"}, {"name", "training"}})});
     EXPECT_EQ(message.title, "Environment training (58) was ended");
     EXPECT_EQ(message.sentences, Texts{"Environment training (58): the environment was ended by an "
@@ -71,8 +71,8 @@ TEST(Message, OfAnEndedEnvironmentOffersNothingToAttach) {
     EXPECT_EQ(message.urgency, Urgency::Critical);
 }
 
-TEST(Message, OfALostDeviceIsCriticalAndOffersItNotAgain) {
-    const Message message =
+TEST(DesktopNotification, OfALostDeviceIsCriticalAndOffersItNotAgain) {
+    const DesktopNotification message =
         messageOf({notice("device-health", {{"device", "1"}, {"health", "lost"}}),
                    detached("1", "device-lost")});
     EXPECT_EQ(message.title, "GPU 1 was lost");
@@ -83,29 +83,29 @@ TEST(Message, OfALostDeviceIsCriticalAndOffersItNotAgain) {
     EXPECT_TRUE(message.actions.empty());
 }
 
-TEST(Message, OfALeaseNamesItsDevicesOnceAndCanExtendIt) {
+TEST(DesktopNotification, OfALeaseNamesItsDevicesOnceAndCanExtendIt) {
     const auto ends = [](const char* device) {
         return notice("expiring", {{"device", device}, {"left", "600"}});
     };
-    const Message message = messageOf({ends("1"), ends("0")});
+    const DesktopNotification message = messageOf({ends("1"), ends("0")});
     EXPECT_EQ(message.sentences,
               Texts{"Environment 58: the lease of GPUs 0,1 ends at " +
                     core::nameTime(start + 10min) + "; \"genv extend\" prolongs it."});
     EXPECT_EQ(message.category, "x-genv.lease.ending");
     ASSERT_EQ(message.actions.size(), 1U);
-    EXPECT_EQ(message.actions[0].kind, Action::Kind::Extend);
+    EXPECT_EQ(message.actions[0].kind, NotificationAction::Kind::Extend);
     EXPECT_EQ(message.actions[0].leaseEnd, start + 10min);
-    const Message whole = messageOf({notice("expiring", {{"left", "60"}})});
+    const DesktopNotification whole = messageOf({notice("expiring", {{"left", "60"}})});
     EXPECT_NE(whole.sentences.at(0).find("this environment ends at"), std::string::npos);
 }
 
-TEST(Message, SaysOneWarningForMemoryAndItsRule) {
+TEST(DesktopNotification, SaysOneWarningForMemoryAndItsRule) {
     const auto memory =
         notice("memory", {{"device", "0"}, {"used", "4296015872"}, {"share", "4294967296"}});
     EXPECT_EQ(
         messageOf({memory}).sentences,
         Texts{"Environment 58: 4 GiB of GPU 0's memory is used, 1 MiB over the share of 4 GiB."});
-    const Message message =
+    const DesktopNotification message =
         messageOf({memory, notice("warning", {{"rule", "env-memory"},
                                               {"message", "Environment 58 is using too much"},
                                               {"left", "30"}})});
@@ -115,7 +115,7 @@ TEST(Message, SaysOneWarningForMemoryAndItsRule) {
     EXPECT_EQ(message.title, "The rule env-memory acts soon");
 }
 
-TEST(Message, SaysTheOtherKinds) {
+TEST(DesktopNotification, SaysTheOtherKinds) {
     const auto first = [](const Notice& of) { return messageOf({of}).sentences.at(0); };
     EXPECT_EQ(first(notice("granted", {{"devices", "0,1"}, {"waited", "300"}})),
               "Environment 58: GPUs 0,1 were granted after 5min in the queue.");
@@ -144,7 +144,7 @@ TEST(Message, SaysTheOtherKinds) {
     EXPECT_FALSE(subjectOf(notice("something-new", {})));
 }
 
-TEST(Message, AdvisesOnTheRuleThatActed) {
+TEST(DesktopNotification, AdvisesOnTheRuleThatActed) {
     const auto hint = [](const std::string& rule) {
         return messageOf({notice("process-terminated",
                                  {{"pid", "9"}, {"devices", "0"}, {"reason", "rule:" + rule}})})
@@ -158,7 +158,7 @@ TEST(Message, AdvisesOnTheRuleThatActed) {
     EXPECT_EQ(hint("max-processes-per-user"), "\"genvctl limits\" shows your limits.");
 }
 
-TEST(Message, SaysHowToGetAGpuThatTheKernelRefused) {
+TEST(DesktopNotification, SaysHowToGetAGpuThatTheKernelRefused) {
     Notice refused = notice("open-refused", {{"device", "1"}, {"pid", "9"}, {"command", "sh"}}, "");
     EXPECT_EQ(messageOf({refused}).title, "You do not hold GPU 1");
     EXPECT_EQ(messageOf({refused}).sentences,
@@ -172,7 +172,7 @@ TEST(Message, SaysHowToGetAGpuThatTheKernelRefused) {
               "\"genv attach --index 2 --wait\" waits for it.");
 }
 
-TEST(Message, SaysWhichGpusOthersStillUse) {
+TEST(DesktopNotification, SaysWhichGpusOthersStillUse) {
     const auto occupied = [](const std::string& device) {
         return notice("device-occupied", {{"device", device}, {"uuid", "GPU-" + device}});
     };
@@ -190,8 +190,8 @@ TEST(Message, SaysWhichGpusOthersStillUse) {
               "Environment 58: 37 GiB in use by no process on GPU 1.");
 }
 
-TEST(Message, SaysWhatStaysAndHowToEndIt) {
-    const Message message =
+TEST(DesktopNotification, SaysWhatStaysAndHowToEndIt) {
+    const DesktopNotification message =
         messageOf({notice("lingering", {{"pids", "12,13"}, {"devices", "0,1"}})});
     EXPECT_EQ(message.title, "GPUs 0,1 are still in use");
     EXPECT_EQ(message.sentences.at(0), "Environment 58: its last shell is gone, and processes "
@@ -199,8 +199,127 @@ TEST(Message, SaysWhatStaysAndHowToEndIt) {
     EXPECT_EQ(message.hint, "\"genvctl deactivate --id 58 --kill\" ends them.");
 }
 
-TEST(Message, QuotesNothingAsItIs) {
-    const Message message = messageOf(
+Notice parked(std::map<std::string, std::string> details) {
+    details.insert({{"devices", "1,0"}, {"memory", "12884901888"}, {"took", "6"}});
+    return notice("parked", std::move(details));
+}
+
+TEST(DesktopNotification, OfAParkedEnvironmentSaysWhatIsFreeAndCanResumeIt) {
+    const DesktopNotification asked = messageOf({parked({{"reason", "user"}})});
+    EXPECT_EQ(asked.title, "Environment 58 is parked");
+    EXPECT_EQ(asked.sentences,
+              Texts{"Environment 58: it was parked: 12 GiB moved to host memory, and GPUs 0,1 are "
+                    "free; \"genv resume\" lets its programs go on."});
+    EXPECT_EQ(asked.urgency, Urgency::Low);
+    EXPECT_EQ(asked.hint, "");
+    ASSERT_EQ(asked.actions.size(), 1U);
+    EXPECT_EQ(asked.actions[0].kind, NotificationAction::Kind::Resume);
+    EXPECT_EQ(asked.actions[0].environment, "58");
+    const DesktopNotification other = messageOf({parked({{"reason", "admin"}})});
+    EXPECT_EQ(
+        other.sentences.at(0).find("Environment 58: it was parked by an administrator (root): 12"),
+        0U);
+    EXPECT_EQ(other.urgency, Urgency::Normal);
+    EXPECT_EQ(other.hint, "Ask an administrator why.");
+}
+
+TEST(DesktopNotification, OfAnEnvironmentParkedForOthersSaysWhyForWhomAndWhenItGoesOn) {
+    const DesktopNotification taken = messageOf(
+        {parked({{"reason", "taken"}, {"taker", "0"}, {"expected", "1790000000000000"}})});
+    EXPECT_EQ(taken.title, "Environment 58 is parked");
+    EXPECT_EQ(taken.sentences,
+              Texts{"Environment 58: it was parked for a request of root: 12 GiB moved from GPUs "
+                    "0,1 to host memory; its programs go on by themselves when those GPUs are free "
+                    "again, expected about " +
+                    core::nameTime(core::fromMicroseconds(1790000000000000)) + "."});
+    EXPECT_EQ(taken.urgency, Urgency::Normal);
+    EXPECT_TRUE(taken.actions.empty()) << "it is in the queue already";
+    EXPECT_EQ(messageOf({parked({{"reason", "idle"}})}).sentences,
+              Texts{"Environment 58: it was parked because its GPUs were idle and a request waits "
+                    "for them: 12 GiB moved from GPUs 0,1 to host memory; its programs go on by "
+                    "themselves when those GPUs are free again."});
+    const DesktopNotification expired = messageOf({parked({{"reason", "expired"}})});
+    EXPECT_EQ(expired.sentences,
+              Texts{"Environment 58: it was parked because its lease ended: 12 GiB moved to host "
+                    "memory, and GPUs 0,1 are free; \"genv resume\" lets its programs go on with a "
+                    "new lease."});
+    ASSERT_EQ(expired.actions.size(), 1U);
+    EXPECT_EQ(expired.actions[0].kind, NotificationAction::Kind::Resume);
+}
+
+TEST(DesktopNotification, OfALoanThatEndsSaysForWhomAndWhen) {
+    const DesktopNotification message =
+        messageOf({notice("loan-ending", {{"taker", "0"}, {"left", "60"}})});
+    EXPECT_EQ(message.title, "Environment 58 ends soon");
+    EXPECT_EQ(message.sentences,
+              Texts{"Environment 58: it cannot be parked for a request of root, and ends at " +
+                    core::nameTime(start + 60s) + "; save your work."});
+    EXPECT_EQ(message.urgency, Urgency::Critical);
+}
+
+TEST(DesktopNotification, AboutParkingSaysOnlyWhatIsSoNow) {
+    const DesktopNotification message = messageOf(
+        {parked({{"reason", "user"}}),
+         notice("resume-delayed", {{"message", "GPU 1 has 2 GiB free, and 12 GiB are needed"}}),
+         notice("resumed", {{"devices", "0,1"}})});
+    EXPECT_EQ(message.title, "Environment 58 goes on");
+    EXPECT_EQ(message.sentences, Texts{"Environment 58: its programs go on on GPUs 0,1."});
+    EXPECT_TRUE(message.actions.empty());
+}
+
+TEST(DesktopNotification, OfParkingThatFailsSaysWhyAndWhatToDo) {
+    const std::string problem = "process 9 (a\"b) uses MPS; end it, or run \"x\"";
+    EXPECT_EQ(messageOf({notice("parking-failed", {{"message", problem}})}).sentences,
+              Texts{"Environment 58: it was not parked: " + problem + "."});
+    const DesktopNotification delayed =
+        messageOf({notice("resume-delayed", {{"message", problem}})});
+    EXPECT_EQ(delayed.title, "Environment 58 cannot go on yet");
+    EXPECT_EQ(delayed.sentences,
+              Texts{"Environment 58: its programs cannot go on yet: " + problem + "."});
+    EXPECT_EQ(messageOf({notice("parking-failed", {{"message", "a\x1b[2J"}})}).sentences,
+              Texts{R"(Environment 58: it was not parked: a\x1b[2J.)"});
+}
+
+TEST(DesktopNotification, OfALostProcessStaysBesideTheEndOfTheResume) {
+    const auto lost = [](const char* pid) {
+        return notice("process-lost",
+                      {{"pid", pid}, {"command", "python3"}, {"message", "the driver lost it"}});
+    };
+    const DesktopNotification message =
+        messageOf({lost("9"), lost("10"), notice("resumed", {{"devices", "0"}})});
+    EXPECT_EQ(message.title, "Processes 9 (python3), 10 (python3) are lost");
+    EXPECT_EQ(message.sentences,
+              (Texts{"Environment 58: processes 9 (python3), 10 (python3) are lost and cannot go "
+                     "on: the driver lost it.",
+                     "Its programs go on on GPU 0."}));
+    EXPECT_EQ(message.urgency, Urgency::Critical);
+}
+
+TEST(DesktopNotification, OfTooLongParkingSaysWhenTheEnvironmentEnds) {
+    const DesktopNotification message = messageOf({notice("parked-long", {{"left", "60"}})});
+    EXPECT_EQ(message.title, "Environment 58 ends soon");
+    EXPECT_EQ(message.sentences,
+              Texts{"Environment 58: it was parked for the longest time that is allowed, and ends "
+                    "at " +
+                    core::nameTime(start + 60s) +
+                    "; \"genvctl resume --id 58\" lets its programs go on."});
+    EXPECT_EQ(message.urgency, Urgency::Critical);
+    ASSERT_EQ(message.actions.size(), 1U);
+    EXPECT_EQ(message.actions[0].kind, NotificationAction::Kind::Resume);
+}
+
+TEST(DesktopNotification, SaysWhichParkedProcessesStayWithoutAShell) {
+    const DesktopNotification message = messageOf(
+        {notice("lingering", {{"pids", "12"}, {"devices", ""}, {"memory", "12884901888"}})});
+    EXPECT_EQ(message.title, "Environment 58 stays parked");
+    EXPECT_EQ(message.sentences,
+              Texts{"Environment 58: its last shell is gone, and process 12 is parked with 12 GiB "
+                    "of host memory."});
+    EXPECT_EQ(message.hint, "\"genvctl resume --id 58\" lets it go on.");
+}
+
+TEST(DesktopNotification, QuotesNothingAsItIs) {
+    const DesktopNotification message = messageOf(
         {notice("ended", {{"reason", "rule:\x1b[2J"}, {"name", "a\x1b]0;x\x07\"b\\"}}, "5\n8")});
     EXPECT_EQ(message.title, R"(Environment a\x1b]0;x\x07\"b\\ (5\x0a8) was ended)");
     EXPECT_EQ(
@@ -208,30 +327,30 @@ TEST(Message, QuotesNothingAsItIs) {
         R"(Environment a\x1b]0;x\x07\"b\\ (5\x0a8): the environment was ended by the rule \x1b[2J.)");
 }
 
-TEST(Message, KeepsToBounds) {
+TEST(DesktopNotification, KeepsToBounds) {
     std::vector<Notice> many;
     for (int pid = 1; pid <= 1000; ++pid)
         many.push_back(notice("process-terminated", {{"pid", std::to_string(pid)},
                                                      {"devices", "0"},
                                                      {"reason", "rule:max-processes-per-user"}}));
-    const Message message = messageOf(many);
+    const DesktopNotification message = messageOf(many);
     EXPECT_EQ(
         message.sentences,
         (Texts{
             "Environment 58: processes 1, 2, 3, 4, 5, 6, 7, 8 and 56 more on GPU 0 were ended by "
             "the rule max-processes-per-user.",
             "This happened 936 more times."}));
-    const Message summary = summarise(std::vector(20, message), 5);
+    const DesktopNotification summary = summarize(std::vector(20, message), 5);
     EXPECT_EQ(summary.title, "25 messages about your GPUs");
     EXPECT_EQ(summary.sentences.size(), 9U);
     EXPECT_EQ(summary.sentences.back(), "And 17 more.");
     EXPECT_EQ(summary.urgency, Urgency::Critical);
 }
 
-TEST(Message, ThatNobodySawYetSaysWhatCameBeforeToo) {
-    const Message older = messageOf({detached("1")});
-    const Message newer = messageOf({detached("1"), detached("2")});
-    const Message both = joined(older, messageOf({detached("2")}));
+TEST(DesktopNotification, ThatNobodySawYetSaysWhatCameBeforeToo) {
+    const DesktopNotification older = messageOf({detached("1")});
+    const DesktopNotification newer = messageOf({detached("1"), detached("2")});
+    const DesktopNotification both = joined(older, messageOf({detached("2")}));
     EXPECT_EQ(both.sentences.size(), 2U);
     EXPECT_EQ(joined(newer, newer).sentences.size(), 1U);
 }
@@ -268,8 +387,8 @@ TEST(Gatherer, KeepsEnvironmentsAndCausesApart) {
     EXPECT_EQ(gatherer.take(start).size(), 3U);
 }
 
-TEST(Terminal, WrapsWordsAndColoursOnlyWhereItMay) {
-    const Message message = messageOf({detached("1")});
+TEST(Terminal, WrapsWordsAndColorsOnlyWhereItMay) {
+    const DesktopNotification message = messageOf({detached("1")});
     const std::string line = terminalText(message, start, {});
     EXPECT_EQ(line.substr(8),
               " genv: Environment 58: GPU 1 was taken away by an administrator "

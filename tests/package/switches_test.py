@@ -23,7 +23,7 @@ SWITCHES = {
     "GENV_WITH_MONITOR": (r"genv-monitor|/share/genv/(prometheus|grafana)/|/monitoring\.md$", [],
                           ["prometheus-cpp-core", "libmicrohttpd"]),
     "GENV_WITH_TOP": (r"genv-top", [], ["ncursesw"]),
-    "GENV_WITH_NOTIFY": (r"genv-notify|/notifications\.md$", [], []),
+    "GENV_WITH_NOTIFY": (r"genv-notify|/notify\.conf\.5|/(notifications|messages)\.md$", [], ["libcurl"]),
     "GENV_WITH_COCKPIT": (r"/share/cockpit/|dev\.genv\.cockpit\.|/cockpit\.md$", [], []),
     "GENV_WITH_PYTHON": (r"/python3[^/]*/|/python\.md$", [], []),
     "GENV_WITH_BENCH": (r"^$", ["benchmark"], []),

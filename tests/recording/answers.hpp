@@ -7,7 +7,7 @@
 // ANSWER}}. A number with all bits set, by which NVML says "unknown" or "none", is null.
 #pragma once
 
-#include "service/gpu/nvml_abi.hpp"
+#include "core/model/nvml_abi.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -22,8 +22,8 @@
 
 namespace genv::recording {
 
-namespace nvml = service::nvml;
 using nlohmann::json;
+namespace nvml = genv::nvml;
 using nvml::Device;
 using nvml::Return;
 

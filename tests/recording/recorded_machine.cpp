@@ -147,9 +147,8 @@ void RecordedMachine::addDevices() {
             checkAt(place, [&answer = answer] { resultOf(answer); });
         if (device.contains("answers")) {
             checkAnswers(place, recording_, device["answers"]);
-            auto& gpu =
-                devices_.emplace_back(nvml::OpaqueDevice{&device["answers"], index, nullptr});
-            checkAt(place, [&] { addInstances(listOf(device, "instances"), gpu); });
+            devices_.push_back({&device["answers"], index, nullptr});
+            checkAt(place, [&] { addInstances(listOf(device, "instances"), devices_.back()); });
         }
         ++index;
     }

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <string>
 
-namespace genv::service::nvml {
+namespace genv::nvml {
 
 /// The target of a handle. It is valid until nvmlShutdown().
 struct OpaqueDevice {
@@ -18,7 +18,7 @@ struct OpaqueDevice {
     OpaqueDevice* parent; ///< the GPU of a MIG instance, or null
 };
 
-} // namespace genv::service::nvml
+} // namespace genv::nvml
 
 namespace genv::recording {
 

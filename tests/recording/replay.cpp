@@ -11,11 +11,11 @@
 
 using namespace genv::recording;
 
-namespace genv::service::nvml {
+namespace genv::nvml {
 
 struct OpaqueEventSet {};
 
-} // namespace genv::service::nvml
+} // namespace genv::nvml
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The options of "genvctl remote", and the exit status for the results of the hosts. No ssh runs.
 #include "client/genvctl/common/exit_status.hpp"
-#include "client/genvctl/remote/hosts.hpp"
+#include "client/genvctl/remote/remote_hosts.hpp"
 
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ HostOptions parsed(std::vector<std::string> arguments) {
 }
 
 std::vector<remote::Host> listed(std::vector<std::string> arguments) {
-    return parsed(std::move(arguments)).list(Context());
+    return parsed(std::move(arguments)).list({});
 }
 
 ExitStatus statusOf(const std::function<void()>& call) {
@@ -70,10 +70,9 @@ TEST(HostOptions, ReadAFile) {
 }
 
 TEST(HostOptions, TakeTheHostThatStandsBeforeTheCommand) {
-    Context context;
-    context.options.host = "h1,h2";
-    EXPECT_EQ(parsed({}).list(context).size(), 2U);
-    EXPECT_EQ(parsed({"-H", "h3"}).list(context).size(), 1U);
+    const std::string ofGlobalOption = "h1,h2";
+    EXPECT_EQ(parsed({}).list(ofGlobalOption).size(), 2U);
+    EXPECT_EQ(parsed({"-H", "h3"}).list(ofGlobalOption).size(), 1U);
 }
 
 TEST(HostOptions, AreWrongWithoutHostsOrWithWhatIsNone) {
@@ -105,7 +104,7 @@ std::string errorOutputOf(const std::function<void()>& call) {
 std::vector<std::string> asked(const HostOptions& options, Trouble trouble = Trouble::TimedOut) {
     std::vector<std::string> answers;
     for (const auto& one : askHosts<std::string>(
-             options, options.list(Context()),
+             options, options.list({}),
              [&](const remote::Host&host, const remote::SshBounds&) -> std::string {
                  if (host.name.starts_with("fails"))
                      throw HostFailure(trouble, "what happened", "What to do.");
@@ -174,7 +173,7 @@ TEST(AskEachHost, KeepsThoseThatFailed) {
     errorOutputOf([] {
         const HostOptions options = parsed({"-H", "fails,ok"});
         const auto all =
-            askEachHost<int>(options, options.list(Context()),
+            askEachHost<int>(options, options.list({}),
                              [](const remote::Host& host, const remote::SshBounds&) -> int {
                                  if (host.name == "fails")
                                      throw HostFailure(Trouble::NoService, "what happened");

@@ -86,11 +86,13 @@ std::string snapshotWith(const std::string& environments, const std::string& dev
            R"(]}, "devices": {"devices": [)" + devices + "]}}\n";
 }
 
-std::string environment(const std::string& id, const std::string& name) {
+std::string environment(const std::string& id, const std::string& name,
+                        const std::string& kernels = "[]") {
     return R"({"eid": ")" + id +
            R"(", "uid": 1002, "creation": "31/12/2023 23:59:58", "username": "bob", "config": )"
            R"({"name": )" +
-           name + R"(, "gpu_memory": null, "gpus": 1}, "pids": [1234, 5], "kernel_ids": []})";
+           name + R"(, "gpu_memory": null, "gpus": 1}, "pids": [1234, 5], "kernel_ids": )" +
+           kernels + '}';
 }
 
 TEST_F(NoBus, TheOldGenvTellsTheSame) {
@@ -193,6 +195,15 @@ TEST_F(NoBus, LongNamesAreCutBetweenCharacters) {
     farOutputIs(snapshotWith(environment("77", '"' + name + '"'), ""));
     // 256 bytes would end in the middle of a character.
     EXPECT_EQ(state().environments.at(0).name, name.substr(0, 255) + "...");
+}
+
+TEST_F(NoBus, EveryTextThatIsShownIsCut) {
+    const std::string text(300, 'k');
+    const std::string kept = text.substr(0, 256) + "...";
+    farOutputIs(snapshotWith(environment(text, "null", "[\"" + text + "\"]"), ""));
+    const Environment far = state().machine.environments.at(0);
+    EXPECT_EQ(far.id, kept);
+    EXPECT_EQ(far.kernels, std::vector{kept});
 }
 
 } // namespace

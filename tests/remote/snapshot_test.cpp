@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Snapshots of other hosts: the parsing, and the refusal of an invalid snapshot, whatever its fault
 // is.
-#include "client/remote/fleet/snapshot.hpp"
+#include "client/remote/fleet/host_snapshot.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -15,8 +15,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 ROOMS = ("core", "policy", "dbus", "service", "client", "shims")
 SEARCHED = ("", "client/libgenv/include")
 
-# A port is an interface that belongs to core. The ports have a folder of their own so that they are found together.
-SAME = {"core/ports": "core"}
+# The ports are interfaces in terms of the model, and it keeps some of their values.
+SAME = {"core/ports": "core/model"}
 
 
 def folder_of(path: pathlib.Path, root: pathlib.Path) -> str:

@@ -3,7 +3,7 @@
 """Fails if a lambda of dbus/ or service/ is inside two others.
 
 Such a handler mixes three points in time on one screen. An operation with more steps becomes a class whose steps are
-named member functions, as the one in dbus/activation.cpp is.
+named member functions, as the one in dbus/manager/activation.cpp is.
 
 With --list it prints how deep the lambdas of each file are nested.
 """

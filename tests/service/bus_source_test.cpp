@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The loop wakes up only for work, and never to poll for it: a flood must not cost more than its
 // calls.
-#include "dbus/callers.hpp"
+#include "dbus/calls/callers.hpp"
+#include "dbus/calls/intake.hpp"
 #include "dbus/contract/names.hpp"
 #include "dbus/contract/raw_bus.hpp"
 #include "dbus/contract/sdbus_compat.hpp"
-#include "dbus/intake.hpp"
 #include "service/loop/bus_source.hpp"
 #include "service/loop/system_clock.hpp"
 #include "tests/bus/support/client.hpp"

@@ -2,8 +2,8 @@
 // A child process that waits to be killed. The test kills and reaps it.
 #pragma once
 
-#include "core/parent_end.hpp"
-#include "core/process.hpp"
+#include "core/base/parent_end.hpp"
+#include "core/base/process.hpp"
 
 #include <fcntl.h>
 #include <sched.h>

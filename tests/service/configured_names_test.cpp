@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The users that the sections of genvd.conf name, while the user database answers, hangs or fails.
-#include "core/user_database.hpp"
+#include "core/base/user_database.hpp"
 #include "service/configured_names.hpp"
 #include "service/user_directory.hpp"
 #include "tests/core/fakes.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Documents on a real file system: written completely or not at all, and safe against hostile names
 // and files.
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "service/state/file_store.hpp"
 #include "tests/service/temporary_folder.hpp"
 

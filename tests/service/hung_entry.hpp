@@ -4,7 +4,7 @@
 // as with real ones. Needs root and a mount namespace of the test's own.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/base/process.hpp"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The order in which requests for the history are served. Their answers are tested with the real
 // journal (tests/history).
-#include "service/journal/history.hpp"
+#include "service/journal/journal_history.hpp"
 #include "tests/core/fakes.hpp"
 #include "tests/service/mailbox.hpp"
 #include "tests/service/temporary_folder.hpp"

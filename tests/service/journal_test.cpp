@@ -364,8 +364,41 @@ class JournalEvents : public LedgerTest {
     service::EventLog eventLog{ledger, clock, queue};
 };
 
+TEST_F(JournalEvents, TellWhyAnEnvironmentWasParkedUnlessTheCallerIsNamed) {
+    users.add(alice, "alice");
+    activate("10", alice);
+    sink.records.clear();
+    core::EnvironmentParked parked;
+    parked.environment = "10";
+    parked.owner = alice;
+    parked.devices = {ledger.device(0).facts};
+    parked.memory = gigabytes(8);
+    parked.took = std::chrono::seconds{6};
+    parked.reason = core::Reason::expired().text();
+    eventLog.onEvent(parked);
+    parked.reason = core::Reason::admin().text();
+    eventLog.onEvent(parked);
+    EXPECT_EQ(
+        sink.lines(),
+        (LineList{"environment 10 of alice (1001) was parked because its lease ended in 6s: 8 GB "
+                  "moved to host memory, and GPU 0 is free (reason expired)",
+                  "environment 10 of alice (1001) was parked in 6s: 8 GB moved to host memory, and "
+                  "GPU 0 is free (reason admin)"}));
+}
+
+TEST_F(JournalEvents, TellWhichEnvironmentEndsForBeingParkedTooLong) {
+    activate("10", alice);
+    sink.records.clear();
+    eventLog.onEvent(core::ParkedTooLong{"10", alice, std::chrono::minutes{10}});
+    ASSERT_EQ(sink.records.size(), 1U);
+    EXPECT_EQ(valueOf(sink.records[0], field::environment), "10");
+    EXPECT_EQ(valueOf(sink.records[0], field::left), "600000000");
+}
+
 TEST_F(JournalEvents, TellHowLongAnAttachmentWasHeld) {
-    activate("20", bob);
+    core::EnvironmentConfiguration configuration;
+    configuration.name = "training";
+    activate("20", bob, configuration);
     attachCount("20", 1);
     clock.pass(std::chrono::minutes{2});
     ledger.end("20", {core::Reason::rule("max-lifetime"), 0});
@@ -376,6 +409,7 @@ TEST_F(JournalEvents, TellHowLongAnAttachmentWasHeld) {
     EXPECT_EQ(valueOf(detached, field::reason), "rule:max-lifetime");
     EXPECT_EQ(valueOf(detached, field::rule), "max-lifetime");
     EXPECT_EQ(valueOf(sink.records[3], field::event), "environment-ended");
+    EXPECT_EQ(valueOf(sink.records[3], field::environmentName), "training");
 }
 
 TEST_F(JournalEvents, TellOfDevicesOnlyWhatIsNews) {

@@ -49,5 +49,12 @@ TEST_F(LockPipes, AreStoredAgainOnceOneOfTheStoredOnesIsClosed) {
     EXPECT_FALSE(open(max + 4));
 }
 
+TEST_F(LockPipes, AreNotCountedIfNothingStoresThem) {
+    ::unsetenv("NOTIFY_SOCKET");
+    for (std::uint64_t number = 1; number <= service::LockPipes::maxStored + 1; ++number)
+        ends.push_back(pipes.open(number));
+    EXPECT_TRUE(log.lines.empty());
+}
+
 } // namespace
 } // namespace genv::tests

@@ -22,7 +22,7 @@
 namespace genv::tests {
 namespace {
 
-using core::ComputeProcess;
+using core::ObservedProcess;
 using service::ObservedProcesses;
 
 /// A process that executes another program with a claim in its environment on command.
@@ -127,9 +127,9 @@ ObservedProcesses::Uses usesOf(const std::vector<core::Pid>& pids) {
     return uses;
 }
 
-std::size_t claims(const std::vector<ComputeProcess>& processes) {
+std::size_t claims(const std::vector<ObservedProcess>& processes) {
     return static_cast<std::size_t>(
-        std::count_if(processes.begin(), processes.end(), [](const ComputeProcess& process) {
+        std::count_if(processes.begin(), processes.end(), [](const ObservedProcess& process) {
             return process.environmentHint == core::EnvironmentHint{"7", std::nullopt};
         }));
 }
@@ -174,6 +174,75 @@ TEST(ObservedProcesses, OfWhichThereAreManyAreReadByTurns) {
     }
 }
 
+/// A process with the PID of one that is gone, which root may make.
+class Successor {
+  public:
+    explicit Successor(core::Pid pid) : pid_(static_cast<pid_t>(pid)) {
+        clone_args arguments{};
+        arguments.exit_signal = SIGCHLD;
+        arguments.set_tid = reinterpret_cast<std::uint64_t>(&pid_);
+        arguments.set_tid_size = 1;
+        const long made = ::syscall(SYS_clone3, &arguments, sizeof arguments);
+        if (made == 0) {
+            for (;;)
+                ::pause();
+        }
+        EXPECT_EQ(made, pid_);
+    }
+    Successor(const Successor&) = delete;
+    Successor& operator=(const Successor&) = delete;
+    ~Successor() {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+
+  private:
+    pid_t pid_;
+};
+
+// On this, readProcess() relies: all that it reads is about one process.
+TEST(ObservedProcesses, HaveAFolderInProcThatIsNeverAnothersWithTheSamePid) {
+    Claimant process;
+    const core::Pid pid = process.pid();
+    const core::Descriptor folder(
+        ::open(("/proc/" + std::to_string(pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const auto canRead = [&] {
+        return core::Descriptor(::openat(folder.get(), "stat", O_RDONLY | O_CLOEXEC)).get() >= 0;
+    };
+    EXPECT_TRUE(canRead());
+    process.end();
+    const Successor successor(pid);
+    EXPECT_FALSE(canRead());
+    EXPECT_TRUE(service::readProcess(pid));
+}
+
+TEST(AncestorFiles, SayWhatIsTrueNow) {
+    service::AncestorFiles files;
+    Grandchild process;
+    const auto before = files.read(process.pid());
+    ASSERT_TRUE(before);
+    EXPECT_EQ(before->parent, process.parent());
+    process.endParent();
+    const auto orphaned = files.read(process.pid());
+    ASSERT_TRUE(orphaned);
+    EXPECT_NE(orphaned->parent, process.parent());
+
+    Claimant old;
+    const core::Pid pid = old.pid();
+    EXPECT_TRUE(files.read(pid));
+    old.end();
+    EXPECT_FALSE(files.read(pid));
+
+    Claimant another;
+    const core::Pid shared = another.pid();
+    EXPECT_EQ(files.read(shared)->parent, static_cast<core::Pid>(::getpid()));
+    another.end();
+    const Successor successor(shared);
+    const auto its = files.read(shared);
+    ASSERT_TRUE(its);
+    EXPECT_EQ(its->startTime, service::readIdentity(shared)->startTime);
+}
+
 TEST(ObservedProcesses, ThatAreGoneAreNotTakenForThoseThatGetTheirPid) {
     ObservedProcesses observed(procAccess(), 0); // data stays valid for the maximum time
     Claimant old;
@@ -188,21 +257,9 @@ TEST(ObservedProcesses, ThatAreGoneAreNotTakenForThoseThatGetTheirPid) {
     ASSERT_EQ(observed.look(usesOf({another.pid()})).size(), 1U);
     const auto dead = another.pid();
     another.end();
-    pid_t wanted = static_cast<pid_t>(dead);
-    clone_args arguments{};
-    arguments.exit_signal = SIGCHLD;
-    arguments.set_tid = reinterpret_cast<std::uint64_t>(&wanted);
-    arguments.set_tid_size = 1;
-    const long made = ::syscall(SYS_clone3, &arguments, sizeof arguments);
-    if (made == 0) {
-        for (;;)
-            ::pause();
-    }
-    ASSERT_EQ(made, wanted) << "a process with the pid of another one, which root may make";
+    const Successor successor(dead);
     const auto seen = observed.look(usesOf({dead}));
     const auto facts = service::readProcess(dead);
-    ::kill(wanted, SIGKILL);
-    ::waitpid(wanted, nullptr, 0);
     ASSERT_EQ(seen.size(), 1U);
     ASSERT_TRUE(facts);
     EXPECT_EQ(seen[0].facts.identity, facts->identity);
@@ -214,7 +271,7 @@ TEST(ObservedProcesses, LoseAnAncestorThatHasExitedWhenTheirTurnComes) {
     const Child other;
     const auto descends = [&] {
         const auto seen = observed.look(usesOf({process.pid(), other.pid()}));
-        return std::any_of(seen.begin(), seen.end(), [&](const ComputeProcess& each) {
+        return std::any_of(seen.begin(), seen.end(), [&](const ObservedProcess& each) {
             return std::any_of(
                 each.ancestors.begin(), each.ancestors.end(),
                 [&](const auto& ancestor) { return ancestor.pid == process.parent(); });
@@ -278,6 +335,18 @@ TEST(ObservedProcesses, ThatAreZombiesAreGone) {
         ASSERT_EQ(::waitid(P_PID, child.pid(), &info, WEXITED | WNOWAIT), 0);
         EXPECT_TRUE(observed.look(uses).empty());
     }
+}
+
+TEST(ObservedProcesses, AreAllForgottenWhenManyExitAtOnce) {
+    ObservedProcesses observed(procAccess(), 0);
+    std::deque<Child> children(130);
+    std::vector<core::Pid> pids;
+    for (const Child& child : children)
+        pids.push_back(child.pid());
+    ASSERT_EQ(observed.look(usesOf(pids)).size(), children.size());
+    for (Child& child : children)
+        child.end();
+    EXPECT_TRUE(observed.look(usesOf(pids)).empty());
 }
 
 class HungObserved : public ::testing::TestWithParam<std::size_t> {
@@ -358,7 +427,7 @@ TEST_P(HungObserved, WhoseEnvironmentAloneHangsAreWhatTheySaidBefore) {
     const auto seen = each.look(usesOf({known.pid(), unknown.pid()}));
     ASSERT_EQ(seen.size(), 2U);
     EXPECT_EQ(claims(seen), 1U);
-    for (const ComputeProcess& process : seen) {
+    for (const ObservedProcess& process : seen) {
         EXPECT_FALSE(process.isUnread);
         EXPECT_FALSE(process.ancestors.empty()) << "these can be read";
         EXPECT_EQ(process.facts.identity, service::readIdentity(process.facts.identity.pid));
@@ -376,9 +445,9 @@ TEST_P(HungObserved, AreJudgedFourAtATimeForEachUser) {
     const Child other;
     pids.push_back(other.pid());
     ObservedProcesses minute(procAccess(&logged), GetParam()); // each is tried once
-    const auto unread = [](const std::vector<ComputeProcess>& seen) {
+    const auto unread = [](const std::vector<ObservedProcess>& seen) {
         return std::count_if(seen.begin(), seen.end(),
-                             [](const ComputeProcess& process) { return process.isUnread; });
+                             [](const ObservedProcess& process) { return process.isUnread; });
     };
     const auto first = minute.look(usesOf(pids));
     EXPECT_EQ(first.size(), 7U);

@@ -45,12 +45,14 @@ TEST(ProcReader, ReadsAllPartsOfAProcess) {
                                        {child.pid(), ProcPart::Claims},
                                        {child.pid(), ProcPart::Arguments},
                                        {4194305, ProcPart::Facts},
-                                       {child.pid(), ProcPart::Login}},
+                                       {child.pid(), ProcPart::Login},
+                                       {child.pid(), ProcPart::Identity}},
                                       budget);
-    ASSERT_EQ(readings.size(), 6U);
+    ASSERT_EQ(readings.size(), 7U);
     EXPECT_TRUE(std::holds_alternative<service::ProcLogin>(readings[5]));
     ASSERT_TRUE(isFactsOf(readings[0], child.pid()));
     const auto& facts = std::get<core::ProcessFacts>(readings[0]);
+    EXPECT_EQ(std::get<core::ProcessIdentity>(readings[6]), facts.identity);
     EXPECT_TRUE(facts.uids.areAll(::getuid()));
     EXPECT_EQ(facts.parent, static_cast<core::Pid>(::getpid()));
     const auto& lineage = std::get<core::Lineage>(readings[1]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Real processes: pinned by pidfd, reported when they exit, and never confused with another one.
-#include "core/error.hpp"
-#include "core/glibc_pidfd.hpp"
+#include "core/base/error.hpp"
+#include "core/base/glibc_pidfd.hpp"
 #include "service/processes/proc_files.hpp"
 #include "service/processes/process_table.hpp"
 #include "tests/service/child.hpp"
@@ -206,11 +206,19 @@ TEST_P(ProcessTable, KnowsAncestorsParentFirst) {
     ASSERT_FALSE(found.ancestors.empty());
     EXPECT_EQ(found.ancestors[0], self.facts.identity) << "which is pinned";
     EXPECT_EQ(found.ancestors[0], service::readIdentity(static_cast<core::Pid>(::getpid())));
-    const auto byProc = service::readLineage(child.pid());
+    service::AncestorFiles files;
+    const auto byProc = service::readLineage(child.pid(), files);
     ASSERT_TRUE(byProc);
     ASSERT_EQ(found.ancestors.size(), byProc->ancestors.size());
     for (std::size_t i = 0; i < found.ancestors.size(); ++i)
         EXPECT_EQ(found.ancestors[i].pid, byProc->ancestors[i].pid);
+}
+
+TEST_P(ProcessTable, TellsOfNoJobWhereAProcessIsOutsideSlurm) {
+    Child child;
+    const auto cgroup = await<std::optional<core::SlurmCgroup>>(
+        [&](auto answer) { table.slurmCgroup(child.pid(), 0, std::move(answer)); });
+    EXPECT_EQ(cgroup, std::nullopt);
 }
 
 TEST_P(ProcessTable, FindsAgainWhatLivesAndNothingElse) {

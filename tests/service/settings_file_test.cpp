@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genvd.conf is accepted as a whole, or refused with the file, the line and the permitted values.
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "service/settings/settings_file.hpp"
 #include "service/settings/settings_keys.hpp"
 #include "tests/service/temporary_folder.hpp"
@@ -97,10 +97,10 @@ TEST_F(SettingsFile, NamesTheLineOfWhatIsWrong) {
     EXPECT_EQ(complaint("[Enforcement]\nIntervall=10s\n"),
               "2: unknown setting \"Intervall\" in [Enforcement]: expected one of Interval, "
               "NonEnvProcesses, "
-              "EnvDevices, EnvMemory, Grace, KillAfter, Linger, KeepGrants, DryRun");
+              "EnvDevices, EnvMemory, Grace, KillAfter, IdleAction, Linger, KeepGrants, DryRun");
     EXPECT_EQ(complaint("[GPU]\nBackend=auto\n[Foo]\n"),
               "3: unknown section [Foo]: expected [GPU], [Enforcement], [Queue], "
-              "[Isolation], [Slurm], [Limits], [User NAME] or [Group NAME]");
+              "[Isolation], [Slurm], [Parking], [Limits], [User NAME] or [Group NAME]");
     const std::string syntax =
         "this is neither a [Section], nor Key=Value, nor a comment that begins with #";
     EXPECT_EQ(complaint("[GPU]\nBackend\n"), "2: " + syntax);
@@ -264,6 +264,29 @@ TEST_F(SettingsFile, ReadsIsolationDespiteErrorsElsewhere) {
         EXPECT_THROW(isolation(error), core::Error) << error;
 }
 
+TEST_F(SettingsFile, ReadsWhatMayBeOnLoan) {
+    EXPECT_FALSE(read().parking.turn);
+    EXPECT_EQ(read().parking.timeout, 2min);
+    folder.write("genvd.conf", "[Parking]\nTurn=1h\n[Enforcement]\nIdleAction=park\n[Limits]\n"
+                               "MaxPreemptibleDevices=2\n[User alice]\n"
+                               "MaxPreemptibleDevices=infinity\n[Group students]\n"
+                               "MaxPreemptibleDevices=\n");
+    const core::Settings settings = read();
+    EXPECT_EQ(settings.idleAction, core::IdleAction::Park);
+    EXPECT_EQ(settings.limits.general.maxPreemptibleDevices, 2U);
+    EXPECT_EQ(settings.limits.users.at("alice").maxPreemptibleDevices,
+              core::infinite<std::uint32_t>());
+    EXPECT_FALSE(settings.limits.groups.at("students").maxPreemptibleDevices);
+    EXPECT_EQ(service::settingsChanged({}, settings),
+              (std::vector<std::string>{"IdleAction=park", "Turn=1h", "MaxPreemptibleDevices=2",
+                                        "User.alice.MaxPreemptibleDevices=infinity"}));
+    folder.write("genvd.conf.d/50.conf", "[Parking]\nTurn=\n");
+    EXPECT_FALSE(read().parking.turn);
+    EXPECT_EQ(complaint("[Enforcement]\nIdleAction=requeue\n"),
+              "2: IdleAction: invalid action \"requeue\": expected detach or park");
+    EXPECT_NE(complaint("[Limits]\nMaxPreemptibleDevices=-1\n"), "nothing");
+}
+
 TEST_F(SettingsFile, NeverTakesAMistakeForAnExemption) {
     EXPECT_EQ(complaint("[Isolation]\nIsolationExempt=\n"),
               "2: IsolationExempt: empty value: expected \"system\" or names of users; "
@@ -308,6 +331,34 @@ TEST_F(SettingsFile, ReadsWhatIsSlurms) {
     EXPECT_FALSE(read().slurm.devices.contains("GPU-7"));
 }
 
+TEST_F(SettingsFile, ReadsHowParkingIsBounded) {
+    folder.write("genvd.conf", "[Parking]\nEnable=no\nKeepMemory=25%\nMaxMemory=1gi\n"
+                               "MaxMemoryPerUser=1g\nLockTimeout=3s\nMaxParkedTime=2h\n"
+                               "MultiGpu=yes\nWithoutIsolation=yes\nAtLeaseEnd=yes\nTurn=30min\n"
+                               "Timeout=5min\n");
+    const core::ParkingSettings expected{false,
+                                         {25, core::Bytes{0}},
+                                         core::Bytes{1ULL << 30U},
+                                         core::Bytes{1'000'000'000},
+                                         3s,
+                                         2h,
+                                         true,
+                                         true,
+                                         true,
+                                         30min,
+                                         5min};
+    EXPECT_EQ(read().parking, expected);
+    EXPECT_EQ(read().parking.keepMemory.of(core::Bytes{1000}), core::Bytes{250});
+    EXPECT_EQ(service::settingsChanged({}, read()).at(1), "KeepMemory=25%");
+    folder.write("genvd.conf.d/50.conf", "[Parking]\nKeepMemory=2gi\nMaxMemory=\n");
+    EXPECT_EQ(read().parking.keepMemory.of(core::Bytes{1000}), core::Bytes{2ULL << 30U});
+    EXPECT_FALSE(read().parking.maxMemory);
+    for (const std::string line :
+         {"KeepMemory=101%", "KeepMemory=%", "Enable=maybe", "LockTimeout=0", "MaxMemory=much",
+          "WithoutIsolation=2", "AtLeaseEnd=", "Turn=0", "Turn=soon", "Timeout=0", "Timeout="})
+        EXPECT_NE(complaint("[Parking]\n" + line + "\n"), "nothing") << line;
+}
+
 TEST_F(SettingsFile, NeverTakesAMistakeForADeviceOfSlurms) {
     for (const std::string value : {"0", "GPU-1,", ",GPU-1", "GPU-1 GPU-2", "all,GPU-1", "ALL", ""})
         EXPECT_EQ(complaint("[Slurm]\nDevices=" + value + "\n").substr(0, 26),
@@ -330,8 +381,8 @@ TEST_F(SettingsFile, EveryKeyIsDocumented) {
         std::ifstream file(name);
         const std::string text((std::istreambuf_iterator<char>(file)),
                                std::istreambuf_iterator<char>());
-        for (const char* heading :
-             {"GPU", "Enforcement", "Queue", "Isolation", "Slurm", "Limits", "User NAME"}) {
+        for (const char* heading : {"GPU", "Enforcement", "Queue", "Isolation", "Slurm", "Parking",
+                                    "Limits", "User NAME"}) {
             for (const std::string_view key : service::findSection(heading)->keys())
                 EXPECT_NE(text.find(std::string(key) + "="), std::string::npos)
                     << key << " in " << name;

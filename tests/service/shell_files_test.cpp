@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 #include "service/shell/shell_files.hpp"
 #include "tests/core/ledger_fixture.hpp"
 #include "tests/service/temporary_folder.hpp"
@@ -365,7 +365,7 @@ TEST_F(ShellFilesTest, WarnOfNothingThatIsNoLongerSo) {
     ledger.detach("7", {0}, alice);
     EXPECT_EQ(see().sentences.front(), "the lease of GPU 1" + ends);
     const std::uint64_t sequence = see().sequence;
-    core::ConfigurationChange change;
+    core::EnvironmentConfigurationChange change;
     change.lifetime = std::chrono::hours{5};
     ledger.configure("7", change, alice);
     EXPECT_TRUE(see().sentences.empty()) << "it was extended";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The sentences at prompts about other events than devices that are attached and detached.
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 #include "service/shell/shell_news.hpp"
 #include "tests/core/ledger_fixture.hpp"
 #include "tests/service/temporary_folder.hpp"
@@ -46,7 +46,9 @@ class ShellNewsTest : public tests::LedgerTest {
     tests::SilentLog log;
     tests::FakeScheduler scheduler;
     ShellFiles files{folder.path(), ledger, clock, users, log};
-    ShellNews news{ledger, clock, scheduler, files};
+    std::optional<core::WallTime> expected; ///< when any environment goes on
+    ShellNews news{ledger, clock, scheduler, files,
+                   [this](const core::EnvironmentId&) { return expected; }};
 };
 
 TEST_F(ShellNewsTest, NameTheProcessesOfOneTurnAtOnce) {
@@ -128,6 +130,79 @@ TEST_F(ShellNewsTest, SayWhatTheKernelRefusedToEachEnvironmentOfTheUser) {
     refused.isRefused = false;
     events.emit(refused);
     EXPECT_EQ(sentencesOf("7").size(), before) << "isolation only watches";
+}
+
+TEST_F(ShellNewsTest, SayThatTheEnvironmentWasParkedAndGoesOn) {
+    users.add(bob, "bob");
+    attachIndices("7", {1});
+    const std::vector<core::DeviceFacts> devices{ledger.device(1).facts};
+    const core::Bytes memory{std::uint64_t{12} << 30};
+    const std::string moved = "12 GiB moved to host memory, and GPU 1 is free; \"genv resume\" "
+                              "lets its programs go on";
+    events.emit(core::EnvironmentParked{"7", alice, alice, "user", devices, memory, {}});
+    EXPECT_EQ(sentencesOf(), Texts{"it was parked: " + moved});
+    events.emit(core::EnvironmentResumed{"7", alice, devices, {}});
+    EXPECT_EQ(sentencesOf().back(), "its programs go on on GPU 1");
+    events.emit(core::EnvironmentParked{"7", alice, bob, "admin", devices, memory, {}});
+    EXPECT_EQ(sentencesOf().back(), "it was parked by an administrator (bob): " + moved);
+}
+
+TEST_F(ShellNewsTest, SayForWhomTheEnvironmentWasParkedAndWhenItGoesOn) {
+    const std::vector<core::DeviceFacts> devices{ledger.device(1).facts, ledger.device(0).facts};
+    core::EnvironmentParked event{"7", alice, alice, "taken", devices, {std::uint64_t{12} << 30},
+                                  {}};
+    event.taker = core::Taker{3, "8", bob, "bob\x1b"};
+    const std::string told = "it was parked for a request of bob\\x1b: 12 GiB moved from GPUs 0,1 "
+                             "to host memory; its programs go on by themselves when those GPUs are "
+                             "free again";
+    events.emit(event);
+    EXPECT_EQ(sentencesOf(), Texts{}) << "the request has no devices yet";
+    scheduler.turn();
+    EXPECT_EQ(sentencesOf(), Texts{told});
+    expected = clock.wallNow() + std::chrono::hours{1};
+    events.emit(event);
+    scheduler.turn();
+    EXPECT_EQ(sentencesOf().back(), told + ", expected about " + core::nameTime(*expected));
+}
+
+TEST_F(ShellNewsTest, WarnBeforeALoanEnds) {
+    events.emit(core::LoanEnding{"7", alice, {3, "8", bob, "bob"}, std::chrono::minutes{1}});
+    EXPECT_EQ(sentencesOf(), Texts{"it cannot be parked for a request of bob, and ends at " +
+                                   core::nameTime(clock.wallNow() + std::chrono::minutes{1}) +
+                                   "; save your work"});
+}
+
+TEST_F(ShellNewsTest, SayWhyParkingOrAResumeFails) {
+    events.emit(core::ParkingFailed{"7", alice, alice, "process 12 uses \"MPS\"; end it\x1b"});
+    EXPECT_EQ(sentencesOf().back(), "it was not parked: process 12 uses \"MPS\"; end it\\x1b");
+    events.emit(core::ResumeDelayed{"7", alice, "GPU 1 is full"});
+    EXPECT_EQ(sentencesOf().back(), "its programs cannot go on yet: GPU 1 is full");
+    events.emit(core::ProcessLost{"7", alice, 12, "python3\x1b", "the driver lost it"});
+    EXPECT_EQ(sentencesOf().back(),
+              "process 12 (python3\\x1b) is lost and cannot go on: the driver lost it");
+    events.emit(core::ParkedTooLong{"7", alice, std::chrono::minutes{1}});
+    EXPECT_EQ(sentencesOf().back(),
+              "it was parked for the longest time that is allowed, and ends at " +
+                  core::nameTime(clock.wallNow() + std::chrono::minutes{1}) +
+                  "; \"genvctl resume --id 7\" lets its programs go on");
+}
+
+TEST_F(ShellNewsTest, SayThatParkedProcessesStayWithoutAShell) {
+    attachIndices("7", {1});
+    const core::ProcessIdentity process{12, 1200};
+    ledger.beginParking(
+        "7", {{process, "python3", {}, {{ledger.device(1).facts.uuid, {std::uint64_t{12} << 30}}}}},
+        alice);
+    ledger.concludeParking("7");
+    std::ifstream file(folder.path() / "shell" / "_37");
+    std::string devices;
+    std::getline(std::getline(file, devices), devices);
+    EXPECT_EQ(devices, "-1");
+    EXPECT_EQ(sentencesOf(), Texts{}) << "EnvironmentParked says it";
+    ledger.processExited(ledger.get("7").processes.at(0).identity);
+    EXPECT_EQ(sentencesOf(),
+              Texts{"it keeps 12 GiB of host memory for process 12 (python3), which is parked; "
+                    "\"genvctl resume --id 7\" lets it go on"});
 }
 
 TEST_F(ShellNewsTest, SayWhoSharesADeviceToThoseWhoHeldItAndAreSomebodyElse) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The files that `genvctl policy suggest` writes, as genvd reads them.
-#include "core/suggested_settings.hpp"
+#include "core/settings/suggested_settings.hpp"
 #include "service/settings/settings_file.hpp"
 #include "service/settings/settings_keys.hpp"
 #include "tests/service/temporary_folder.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The core's terminator with real processes: it signals the process that was judged, and never
 // another process with its PID or a changed one.
-#include "core/terminator.hpp"
+#include "core/rules/terminator.hpp"
 #include "service/processes/proc_files.hpp"
 #include "service/processes/process_table.hpp"
 #include "tests/core/fakes.hpp"
@@ -47,7 +47,7 @@ struct Machine {
         terminator.terminate(judged, [this](TerminationOutcome result) { outcome = result; });
     }
     void report(const core::ProcessFacts& facts) {
-        core::ComputeProcess process;
+        core::ObservedProcess process;
         process.facts = facts;
         process.uses = {{"GPU-0", std::nullopt}};
         core::Observation observation = gpus(1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // All workers of the service at once, connected as in the service, around a real ledger. Only their
 // answers change it, on one thread, in whatever order they arrive.
-#include "core/root_process.hpp"
+#include "core/environments/root_process.hpp"
 #include "service/gpu/gpu_observer.hpp"
 #include "service/gpu/nvml_gpus.hpp"
-#include "service/journal/history.hpp"
+#include "service/journal/journal_history.hpp"
 #include "service/journal/logger.hpp"
 #include "service/loop/worker.hpp"
 #include "service/user_directory.hpp"
@@ -116,7 +116,7 @@ TEST_F(Workers, AllAnswerIntoOneLedger) {
             return core::UserInfo{uid, "user" + std::to_string(uid), {}};
         });
         service::JournalHistory history(post(), {noJournal.path(), std::nullopt});
-        service::Worker kernels("genvd-kernels", post());
+        service::Worker jupyterKernels("genvd-kernels", post());
         service::GpuObserver observer(std::make_unique<RestlessGpus>(), procAccess(), clock,
                                       scheduler, post());
         observer.onObservation([&](const core::Observation* observation, const std::string&) {
@@ -135,11 +135,11 @@ TEST_F(Workers, AllAnswerIntoOneLedger) {
                     {id, uid, user.name, {}, {core::adopt(processes.pin(pid), uid, uid)}, {}},
                     std::nullopt, uid);
                 --outstanding;
-                kernels.run<int>([pid] { return static_cast<int>(pid); },
-                                 [&, id, uid](int) {
-                                     attach(id, uid);
-                                     --outstanding;
-                                 });
+                jupyterKernels.run<int>([pid] { return static_cast<int>(pid); },
+                                        [&, id, uid](int) {
+                                            attach(id, uid);
+                                            --outstanding;
+                                        });
             });
             observer.observe(pid % 2 == 0 ? 0ms : 1ms,
                              [&](const auto&, const std::string&) { --outstanding; });
@@ -185,7 +185,7 @@ n=0
 while read -r request; do
     n=$((n + 1))
     printf '{"sample":%d,"driver":null,"gpus":2,"devices":[' $n
-    printf '{"gpu":0,"mig":null,"uuid":"GPU-0","model":"A","total":16000000000,"nodes":[],"pci":null,"unified":false,"free":null,"unaccounted":null,"used":1,'
+    printf '{"gpu":0,"mig":null,"uuid":"GPU-0","model":"A","total":16000000000,"nodes":[],"pci":null,"unified":false,"free":null,"unaccounted":null,"persistence":true,"used":1,'
     printf '"utilization":1,"temperature":30,"power":1,"limit":null,"xid":null}],"failed":[],"uses":[],"nodes":[]}\n'
 done
 )";

@@ -10,9 +10,9 @@ namespace {
 constexpr std::uint64_t gibi = std::uint64_t{1} << 30;
 constexpr Time now{std::chrono::hours{500000}};
 
-Holder holderOf(std::uint32_t gpu) {
+GpuHolder holderOf(std::uint32_t gpu) {
     const bool isAlices = gpu % 4 == 0;
-    Holder holder;
+    GpuHolder holder;
     holder.environment = std::to_string(7000 + gpu);
     holder.user = isAlices ? "alice" : "bob";
     holder.uid = isAlices ? aliceUid : bobUid;
@@ -48,7 +48,7 @@ Gpu gpuOf(std::uint32_t index) {
 }
 
 Process processOn(const Gpu& gpu) {
-    const Holder& holder = gpu.holders.front();
+    const GpuHolder& holder = gpu.holders.front();
     Process process;
     process.pid = 4000 + gpu.index;
     process.uid = holder.uid;
@@ -95,6 +95,47 @@ Frame frameWith(std::uint32_t gpus) {
         {12, 2, "7000", "training", "alice", aliceUid, "1 GPU", now - std::chrono::minutes{1}, ""}};
     frame.own = {{"7000", "training", true}};
     return frame;
+}
+
+Parked parkedOf(std::uint32_t number, std::uint32_t uid) {
+    Parked parked;
+    parked.environment = std::to_string(9000 + number);
+    parked.key = number;
+    parked.name = "training";
+    parked.user = uid == aliceUid ? "alice" : "bob";
+    parked.uid = uid;
+    parked.state = "parked";
+    parked.gpus = {2, 3};
+    parked.memoryBytes = 12 * gibi;
+    parked.since = now - std::chrono::minutes{5};
+    return parked;
+}
+
+JobRows jobsWith(std::uint32_t count) {
+    std::vector<jobs::JobRow> rows;
+    for (std::uint32_t number = 1; number <= count; ++number) {
+        jobs::JobRow job;
+        job.number = number;
+        job.command = "python train.py";
+        job.gpus = 1;
+        job.tasks = 1;
+        const std::uint32_t kind = number % 3;
+        (kind == 0 ? job.done : kind == 1 ? job.running : job.waiting) = 1;
+        job.state = kind == 0 ? "done" : kind == 1 ? "running" : "waiting";
+        job.reason = kind == 2 ? "waits for free GPUs" : "";
+        rows.push_back(std::move(job));
+    }
+    if (count > 1) {
+        jobs::JobRow& sweep = rows[1];
+        sweep.name = "sweep";
+        sweep.isArray = true;
+        sweep.tasks = 200;
+        sweep.waiting = 57;
+        sweep.done = 137;
+        sweep.running = 4;
+        sweep.failed = 2;
+    }
+    return std::make_shared<std::vector<jobs::JobRow>>(std::move(rows));
 }
 
 std::vector<std::string> textOf(const std::vector<PageLine>& lines) {

@@ -18,6 +18,12 @@ inline constexpr std::uint32_t bobUid = 1001;
 /// exists, has one of dave's outside genv. Two users wait.
 Frame frameWith(std::uint32_t gpus);
 
+/// Returns jobs 1 to `count` of alice: each third has ended, each third runs, and the others wait.
+/// Job 2 is an array in which tasks failed.
+/// Returns environment 9000 + `number`, which gave up GPUs 2 and 3.
+Parked parkedOf(std::uint32_t number, std::uint32_t uid);
+JobRows jobsWith(std::uint32_t count);
+
 /// Returns the text of the lines, without styles.
 std::vector<std::string> textOf(const std::vector<PageLine>& lines);
 std::string joined(const std::vector<PageLine>& lines);

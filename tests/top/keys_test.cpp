@@ -63,6 +63,32 @@ TEST_F(TopKeys, AFilterIsTypedKeptAndDropped) {
     EXPECT_EQ(choice.filter, "");
 }
 
+TEST_F(TopKeys, JobsAreShownAndArrowsMoveInThem) {
+    frame.jobs = jobsWith(30);
+    type("J");
+    EXPECT_EQ(choice.overlay, Overlay::Jobs);
+    const auto before = choice.selected;
+    key(Key::Kind::Up);
+    EXPECT_EQ(choice.job, 0U);
+    key(Key::Kind::Down);
+    key(Key::Kind::PageDown);
+    EXPECT_EQ(choice.job, 11U);
+    key(Key::Kind::End);
+    EXPECT_EQ(choice.job, 29U);
+    key(Key::Kind::Down);
+    EXPECT_EQ(choice.job, 29U);
+    frame.jobs = jobsWith(10); // some have gone
+    key(Key::Kind::Up);
+    EXPECT_EQ(choice.job, 8U);
+    EXPECT_EQ(choice.selected, before); // the tables stay where they are
+    key(Key::Kind::Escape);
+    EXPECT_EQ(choice.overlay, Overlay::None);
+    type("J");
+    EXPECT_EQ(choice.job, 0U);
+    type("J");
+    EXPECT_EQ(choice.overlay, Overlay::None);
+}
+
 TEST_F(TopKeys, LettersSort) {
     type("ot");
     EXPECT_EQ(choice.sort, Sort::Temperature);
@@ -153,7 +179,7 @@ TEST_F(TopKeys, ExtendTakesATime) {
 
 TEST_F(TopKeys, AttachAndWaitAreForOnesOwnEnvironment) {
     select(Item::Kind::Gpu, 3);
-    EXPECT_EQ(type("ay").request, Request(AttachRequest{"7000", 3}));
+    EXPECT_EQ(type("ay").request, Request(AttachGpuRequest{"7000", 3}));
     type("w");
     key(Key::Kind::Backspace);
     type("2");
@@ -176,9 +202,31 @@ TEST_F(TopKeys, TheOwnWaitIsCancelledWhereverOneIs) {
     EXPECT_EQ(type("cy").request, Request(LeaveRequest{11, "8001"}));
 }
 
+TEST_F(TopKeys, ParkAsksAndOnlyYesDoesIt) {
+    select(Item::Kind::Gpu, 0);
+    EXPECT_FALSE(type("p").request);
+    EXPECT_EQ(footer(), "Park 7000 of alice, so that its programs stand still and its GPUs are "
+                        "free? [y/N]");
+    EXPECT_FALSE(type("n").request);
+    EXPECT_EQ(type("py").request, Request(ParkRequest{"7000"}));
+    select(Item::Kind::Gpu, 3);
+    EXPECT_FALSE(type("py").request);
+}
+
+TEST_F(TopKeys, ResumeIsForTheSelectedOrTheOnlyOwnParkedEnvironment) {
+    type("r");
+    EXPECT_EQ(footer(), "Select a parked environment first");
+    frame.parked = {parkedOf(1, bobUid), parkedOf(2, aliceUid)};
+    type("r");
+    EXPECT_EQ(footer(), "Resume 9002 of alice on GPU 2,3? [y/N]");
+    EXPECT_EQ(type("y").request, Request(ResumeRequest{"9002"}));
+    select(Item::Kind::Parked, 1);
+    EXPECT_EQ(type("ry").request, Request(ResumeRequest{"9001"}));
+}
+
 TEST_F(TopKeys, ReadOnlyChangesNothing) {
     choice.isReadOnly = true;
-    for (const char* keys : {"dy", "ay", "w", "cy", "e"}) {
+    for (const char* keys : {"dy", "ay", "w", "cy", "e", "py", "ry"}) {
         EXPECT_FALSE(type(keys).request) << keys;
         EXPECT_FALSE(choice.prompt) << keys;
     }
@@ -188,8 +236,8 @@ TEST_F(TopKeys, ReadOnlyChangesNothing) {
 TEST_F(TopKeys, HelpTellsOfEveryKey) {
     type("h");
     const std::string help = joined(screenPage(frame, choice, {24, 100}));
-    for (const char* words :
-         {"filter", "sort", "detach", "terminate", "attach", "wait", "cancel", "extend", "quit"})
+    for (const char* words : {"filter", "sort", "jobs", "detach", "terminate", "attach", "wait",
+                              "cancel", "extend", "park", "resume", "quit"})
         EXPECT_NE(help.find(words), std::string::npos) << words;
     type("h");
     EXPECT_EQ(choice.overlay, Overlay::None);

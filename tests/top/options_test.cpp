@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "client/top/options.hpp"
-#include "core/command_line/usage_error.hpp"
+#include "client/top/top_options.hpp"
+#include "core/base/command_line/usage_error.hpp"
 
 #include <gtest/gtest.h>
 
 namespace genv::top::tests {
 namespace {
 
-Options parsed(std::vector<std::string> words) {
+TopOptions parsed(std::vector<std::string> words) {
     words.insert(words.begin(), "genv-top");
     std::vector<char*> arguments;
     for (std::string& word : words)
@@ -26,16 +26,16 @@ std::string refusal(const std::vector<std::string>& words) {
 }
 
 TEST(TopOptions, AreRead) {
-    const Options options = parsed({"--once", "--readonly", "--gpu", "0-2,7", "--json=pretty",
-                                    "--host=ada@n1:22", "--no-ask-password"});
+    const TopOptions options = parsed({"--once", "--readonly", "--gpu", "0-2,7", "--json=pretty",
+                                       "--host=ada@n1:22", "--no-ask-password"});
     EXPECT_TRUE(options.isOnce);
     EXPECT_TRUE(options.isReadOnly);
     EXPECT_FALSE(options.mayAskPassword);
-    EXPECT_EQ(options.json, Options::Json::Pretty);
+    EXPECT_EQ(options.json, TopOptions::Json::Pretty);
     EXPECT_EQ(options.gpus, (std::vector<std::uint32_t>{0, 1, 2, 7}));
     EXPECT_EQ(options.host->label(), "n1:22");
-    EXPECT_EQ(parsed({"--json"}).json, Options::Json::Short);
-    EXPECT_EQ(parsed({}).json, Options::Json::Off);
+    EXPECT_EQ(parsed({"--json"}).json, TopOptions::Json::Short);
+    EXPECT_EQ(parsed({}).json, TopOptions::Json::Off);
 }
 
 TEST(TopOptions, WrongOnesAreRefused) {

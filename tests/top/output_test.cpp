@@ -9,28 +9,25 @@ namespace {
 
 TEST(TopOutput, HasSequencesOnlyWhereTheyAreWanted) {
     const std::vector<PageLine> lines{{{{"a", style::bad}, {"b ", style::plain}}, {}, false}};
-    EXPECT_EQ(textOf(lines, Emphasis::None), "ab\n");
-    EXPECT_EQ(textOf(lines, Emphasis::Attributes), "\x1b[1ma\x1b[0mb\n");
-    EXPECT_EQ(textOf(lines, Emphasis::Colours), "\x1b[1;31ma\x1b[0mb\n");
+    EXPECT_EQ(textOf(lines, TextEmphasis::None), "ab\n");
+    EXPECT_EQ(textOf(lines, TextEmphasis::Attributes), "\x1b[1ma\x1b[0mb\n");
+    EXPECT_EQ(textOf(lines, TextEmphasis::Colors), "\x1b[1;31ma\x1b[0mb\n");
 }
 
 TEST(TopOutput, NoLineEndsInSpacesOnAPipe) {
-    const std::string text = textOf(wholePage(frameWith(8), {}, 120), Emphasis::None);
+    const std::string text = textOf(wholePage(frameWith(8), {}, 120), TextEmphasis::None);
     EXPECT_EQ(text.find(" \n"), std::string::npos);
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
-TEST(TopOutput, JsonHasWhatWasChosen) {
-    Choice choice;
-    choice.gpus = {1};
-    const ctl::Json json = jsonOf(frameWith(8), choice);
-    ASSERT_EQ(json["gpus"].size(), 1);
-    EXPECT_EQ(json["gpus"][0]["holders"][0]["user"], "bob");
-    EXPECT_EQ(json["gpus"][0]["holders"][0]["expires"], nullptr);
-    ASSERT_EQ(json["processes"].size(), 1);
-    EXPECT_EQ(json["processes"][0]["pid"], 4001);
-    EXPECT_EQ(json["queue"].size(), 2);
+TEST(TopOutput, JsonHasTheStateAndTheLists) {
+    const ctl::Json json = jsonOf(frameWith(8), {{1}, {2}, nullptr, {4}});
     EXPECT_EQ(json["driver"], "550.54.15");
+    EXPECT_EQ(json["cluster"], nullptr);
+    EXPECT_EQ(json["devices"], ctl::Json::array({1}));
+    EXPECT_EQ(json["environments"], ctl::Json::array({2}));
+    EXPECT_EQ(json["processes"], nullptr);
+    EXPECT_EQ(json["queue"], ctl::Json::array({4}));
 }
 
 } // namespace

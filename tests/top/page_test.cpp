@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "client/top/cell_text.hpp"
 #include "client/top/page.hpp"
-#include "client/top/text.hpp"
 #include "tests/top/frames.hpp"
 
 #include <gtest/gtest.h>
@@ -31,9 +31,13 @@ bool shows(const std::vector<PageLine>& lines, std::string_view text) {
 }
 
 TEST_P(TopPage, FillsTheTerminalAndNoMore) {
-    const Frame frame = frameWith(GetParam().gpus);
+    Frame frame = frameWith(GetParam().gpus);
+    frame.jobs = jobsWith(40);
+    for (std::uint32_t number = 0; number < 5; ++number)
+        frame.parked.push_back(parkedOf(number, aliceUid));
     for (const Charset charset : {Charset::Ascii, Charset::Unicode}) {
-        for (const Overlay overlay : {Overlay::None, Overlay::Help, Overlay::Details}) {
+        for (const Overlay overlay :
+             {Overlay::None, Overlay::Help, Overlay::Details, Overlay::Jobs}) {
             Choice choice;
             choice.charset = charset;
             choice.overlay = overlay;
@@ -113,7 +117,7 @@ TEST(TopPageRows, WattsAndDegreesGoBeforeTheHistory) {
 
 TEST(TopPageRows, AnOwnHoldComesFirstWhereAGpuIsShared) {
     Frame frame = frameWith(2);
-    Holder bobs = frame.gpus[1].holders.front();
+    GpuHolder bobs = frame.gpus[1].holders.front();
     frame.gpus[0].holders.insert(frame.gpus[0].holders.begin(), bobs);
     const auto lines = textOf(screenPage(frame, {}, {24, 80}));
     EXPECT_NE(lines.at(3).find("alice +1"), std::string::npos) << lines.at(3);
@@ -134,11 +138,19 @@ TEST(TopPageRows, HostileNamesStayInTheirCells) {
     frame.processes[0].program = "a\nb\tc";
     frame.processes[0].user = std::string(300, 'x');
     frame.trouble = "\x1b[2J";
+    std::vector<jobs::JobRow> rows = *jobsWith(2);
+    rows[0].name = "\x1b]0;title\x07";
+    rows[0].reason = std::string(300, 'y') + "\n";
+    frame.jobs = std::make_shared<std::vector<jobs::JobRow>>(std::move(rows));
+    Choice ofJobs;
+    ofJobs.overlay = Overlay::Jobs;
     for (const Charset charset : {Charset::Ascii, Charset::Unicode}) {
         Choice choice;
         choice.charset = charset;
+        ofJobs.charset = charset;
         for (const auto& lines :
-             {screenPage(frame, choice, {24, 80}), wholePage(frame, choice, 120)}) {
+             {screenPage(frame, choice, {24, 80}), screenPage(frame, ofJobs, {24, 80}),
+              wholePage(frame, choice, 120)}) {
             for (const PageLine& line : lines) {
                 EXPECT_LE(cellsOf(line.spans, charset), lines.size() == 24 ? 80U : 120U);
                 for (const Span& span : line.spans)
@@ -146,6 +158,97 @@ TEST(TopPageRows, HostileNamesStayInTheirCells) {
             }
         }
     }
+}
+
+TEST(TopPageRows, CountTheTasksOfOnesJobsWhereThereAreSome) {
+    Frame frame = frameWith(2);
+    EXPECT_FALSE(shows(screenPage(frame, {}, {24, 100}), "my jobs"));
+    frame.jobs = jobsWith(0);
+    EXPECT_FALSE(shows(screenPage(frame, {}, {24, 100}), "my jobs"));
+    frame.jobs = jobsWith(6);
+    const auto lines = screenPage(frame, {}, {24, 100});
+    EXPECT_TRUE(shows(lines, "my jobs  6 running  58 waiting  2 failed  139 done  J list"));
+    EXPECT_TRUE(shows(lines, "training")); // the tables follow
+}
+
+TEST(TopPageRows, ListOnesJobsUnfinishedOnesFirst) {
+    Frame frame = frameWith(2);
+    frame.jobs = jobsWith(6);
+    Choice choice;
+    choice.overlay = Overlay::Jobs;
+    const std::string text = joined(screenPage(frame, choice, {24, 100}));
+    EXPECT_NE(text.find("JOB NAME"), std::string::npos);
+    const auto place = [&](const char* words) { return text.find(words); };
+    EXPECT_LT(place("     5 python train.py"), place("     4 python train.py"));
+    EXPECT_LT(place("     4 python train.py"), place("     2 sweep"));
+    EXPECT_LT(place("     1 python train.py"), place("     6 python train.py"));
+    EXPECT_NE(place("     6 python train.py"), std::string::npos);
+    EXPECT_NE(place("waiting for free GPUs"), std::string::npos);
+    EXPECT_NE(place("137/200 done, 4 running, 2 failed"), std::string::npos);
+    EXPECT_EQ(place("4 free"), std::string::npos);
+}
+
+TEST(TopPageRows, ShowThePartOfALongListThatHasTheSelectedJob) {
+    Frame frame = frameWith(2);
+    frame.jobs = jobsWith(300);
+    Choice choice;
+    choice.overlay = Overlay::Jobs;
+    for (std::size_t row = 0; row < 300; ++row) {
+        choice.job = row;
+        const auto lines = screenPage(frame, choice, {24, 100});
+        const auto selected = std::ranges::count_if(lines, &PageLine::isSelected);
+        EXPECT_EQ(selected, 1) << row;
+        EXPECT_EQ(lines.size(), 24U);
+    }
+    EXPECT_TRUE(shows(screenPage(frame, choice, {24, 100}), "282-300/300"));
+    frame.jobs = jobsWith(3); // the selected row has gone
+    EXPECT_TRUE(screenPage(frame, choice, {24, 100}).at(6).isSelected);
+    frame.jobs.reset();
+    EXPECT_TRUE(shows(screenPage(frame, choice, {24, 100}), "genvctl submit -- COMMAND"));
+}
+
+TEST(TopPageRows, TellWhatIsParkedAndWhatMoves) {
+    Frame frame = frameWith(4);
+    EXPECT_FALSE(shows(screenPage(frame, {}, {24, 100}), "STATE"));
+    frame.parked = {parkedOf(1, aliceUid), parkedOf(2, bobUid), parkedOf(3, bobUid)};
+    frame.parked[1].state = "parking";
+    frame.parked[1].movedBytes = 3ULL << 30U;
+    frame.parked[1].bytesToMove = 12ULL << 30U;
+    frame.parked[2].problem = "GPU 3 has too little free memory\x1b";
+    frame.gpus[0].holders[0].parking = "resuming";
+    const auto lines = screenPage(frame, {}, {24, 100});
+    EXPECT_EQ(rowsOf(lines, Item::Kind::Parked), 3);
+    EXPECT_TRUE(shows(lines, "2 parked"));
+    EXPECT_TRUE(shows(lines, "2,3      5min alice      12G training (9001) parked"))
+        << joined(lines);
+    EXPECT_TRUE(shows(lines, "3.0/12G training (9002) parking"));
+    EXPECT_TRUE(shows(lines, "parked: GPU 3 has too little free memory\\x1b"));
+    EXPECT_TRUE(shows(lines, "resuming"));
+    Choice choice;
+    choice.selected = Item{Item::Kind::Parked, 3};
+    choice.overlay = Overlay::Details;
+    const auto details = screenPage(frame, choice, {24, 100});
+    EXPECT_TRUE(shows(details, "Problem"));
+    EXPECT_TRUE(shows(details, "5min ago"));
+}
+
+TEST(TopPageRows, TellWhatIsOnLoanAndForWhomItIsParked) {
+    Frame frame = frameWith(4);
+    frame.gpus[0].holders[0].isOnLoan = true;
+    frame.gpus[0].holders[0].expires.reset();
+    frame.parked = {parkedOf(1, aliceUid)};
+    frame.parked[0].reason = "taken";
+    frame.parked[0].takenBy = "bob\x1b";
+    frame.parked[0].expected = frame.when + std::chrono::minutes{10};
+    const auto lines = screenPage(frame, {}, {24, 140});
+    EXPECT_TRUE(shows(lines, "on loan")) << joined(lines);
+    EXPECT_TRUE(shows(lines, "parked for bob\\x1b, back about ")) << joined(lines);
+    Choice choice;
+    choice.selected = Item{Item::Kind::Parked, 1};
+    choice.overlay = Overlay::Details;
+    const auto details = screenPage(frame, choice, {24, 100});
+    EXPECT_TRUE(shows(details, "for a request of bob\\x1b")) << joined(details);
+    EXPECT_TRUE(shows(details, "by itself, about ")) << joined(details);
 }
 
 TEST(TopPageRows, ATroubleWithoutDataIsASentence) {

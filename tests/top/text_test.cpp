@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/top/bars.hpp"
-#include "client/top/text.hpp"
+#include "client/top/cell_text.hpp"
 #include "tests/top/frames.hpp"
 
 #include <gtest/gtest.h>

@@ -5,6 +5,7 @@ import {paths, summary, thinned} from "../graph.js";
 import {_, format, plural} from "../i18n.js";
 import {HOUR} from "../readings.js";
 import {h} from "../vdom.js";
+import {isOnLoan} from "./parked.js";
 import {bar, button} from "./parts.js";
 
 /** @typedef {import("../model.js").Device} Device */
@@ -43,12 +44,18 @@ function holderView(device, holder, {now, mayDetach, actions, machine}) {
         details.push(format(_("$0 of its memory"), bytes(holder.share)));
     if (holder.expires !== null)
         details.push(format(_("until $0"), clock(holder.expires, now)));
+    const environment = machine.environments.find(each => each.id === holder.environment);
+    if (environment && isOnLoan(environment))
+        details.push(_("on loan"));
+    if (environment?.parking.state === "parking")
+        details.push(environment.parking.takenBy ? format(_("parking for $0"), environment.parking.takenBy) : _("parking"));
+    if (environment?.parking.state === "resuming")
+        details.push(_("resuming"));
     if (holder.lingering)
         details.push(_("lingering"));
     if (device.lockedBy === holder.environment)
         details.push(_("has the lock"));
     const name = holder.job ? format(_("Slurm job $0"), holder.job) : holder.name || holder.environment;
-    const environment = machine.environments.find(each => each.id === holder.environment);
     const detach = holder.mine && environment
         ? button(_("Detach"), () => actions.detach(environment, [device.index]), format(_("Detach GPU $0 from $1"), device.index, name))
         : mayDetach && button(_("Detach"), () => actions.detachFrom(device, holder),

@@ -7,11 +7,13 @@ import {h} from "../vdom.js";
 import {VERSION, isOlder} from "../version.js";
 import {MANY, cards, list} from "./cards.js";
 import {environments, queue} from "./environments.js";
+import {jobs} from "./jobs.js";
 import {everybody, mine} from "./limits.js";
+import {parkedOfOthers} from "./parked.js";
 import {button} from "./parts.js";
 import {events, usage} from "./past.js";
 
-/** @typedef {import("./past.js").Context & {phase: import("../live.js").Phase, problem: string, isAdministrator: boolean, isNarrow: boolean,
+/** @typedef {import("./past.js").Context & import("./jobs.js").Context & {phase: import("../live.js").Phase, problem: string, isAdministrator: boolean, isNarrow: boolean,
  *   limits: import("./limits.js").Limits | null, everybody: Map<string, import("./limits.js").Limits>}} Context */
 
 /** @param {Context} context */
@@ -53,7 +55,7 @@ export function page(context) {
         isMany && h("div", {key: "actions", class: "panels first"}, environments(context), queue(context)),
         context.isNarrow && isMany ? list(context) : cards(context),
         h("div", {key: "panels", class: "panels"},
-            ...isMany ? [] : [environments(context), queue(context)], usage(context), mine(context.limits), events(context),
+            ...isMany ? [] : [environments(context), queue(context)], parkedOfOthers(context), jobs(context), usage(context), mine(context.limits), events(context),
             context.isAdministrator && everybody(context.everybody)),
     ];
 }

@@ -2,7 +2,7 @@
 #include "client/genvctl/cluster/hostlist.hpp"
 
 #include "client/genvctl/cluster/gres.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <fmt/format.h>
 

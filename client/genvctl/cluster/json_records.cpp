@@ -24,8 +24,8 @@ class JsonScanner {
     }
 
     /// Calls `use` with the name of each member of an object; `use` must consume the value.
-    template <typename Use>
-    void eachMember(Use use) {
+    template <typename Handling>
+    void eachMember(Handling use) {
         forEach('{', '}', [&] {
             const std::string_view name = take();
             if (name.size() < 2 || name.front() != '"')
@@ -36,8 +36,8 @@ class JsonScanner {
     }
 
     /// Calls `use` for each element of an array; `use` must consume the element.
-    template <typename Use>
-    void eachElement(Use use) {
+    template <typename Handling>
+    void eachElement(Handling use) {
         forEach('[', ']', use);
     }
 
@@ -110,8 +110,8 @@ class JsonScanner {
     // Skips the rest of a number, true, false or null; its first character has been read.
     void skipWord() { at_ = std::min(text_.find_first_of(" \t\r\n,:]}", at_), text_.size()); }
 
-    template <typename Use>
-    void forEach(char open, char close, Use use) {
+    template <typename Handling>
+    void forEach(char open, char close, Handling use) {
         expect(open);
         if (startsWith(close)) {
             ++at_;

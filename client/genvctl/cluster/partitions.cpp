@@ -3,7 +3,7 @@
 
 #include "client/genvctl/cluster/gres.hpp"
 #include "client/genvctl/common/exit_status.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <fmt/format.h>
 

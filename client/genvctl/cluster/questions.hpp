@@ -2,11 +2,14 @@
 // Asking Slurm for its nodes and jobs, for genvctl and genv-top.
 #pragma once
 
-#include "client/genvctl/cluster/rows.hpp"
+#include "client/genvctl/cluster/cluster_rows.hpp"
 #include "client/genvctl/cluster/shapes.hpp"
 #include "client/genvctl/cluster/slurm_programs.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace genv::ctl::cluster {
@@ -30,6 +33,9 @@ auto understood(SlurmQuestion& question, Read read) {
         failByComplaint(error);
     }
 }
+
+/// Returns a number in slurm.conf, such as MinJobAge in seconds; nothing if Slurm does not tell it.
+std::optional<std::uint32_t> slurmSetting(std::string_view key);
 
 /// Throws Failure.
 std::vector<ClusterJob> allJobs();

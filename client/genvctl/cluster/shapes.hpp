@@ -11,7 +11,7 @@
 // clang-format on
 #pragma once
 
-#include "client/genvctl/cluster/rows.hpp"
+#include "client/genvctl/cluster/cluster_rows.hpp"
 
 #include <stdexcept>
 #include <string>

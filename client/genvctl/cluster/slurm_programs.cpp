@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/cluster/slurm_programs.hpp"
 
-#include "client/genvctl/common/exit_status.hpp"
 #include "client/search_path.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,12 +28,16 @@ constexpr const char* slurmHint =
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-Failure programFailure(const std::string& program, int status, std::string_view messages) {
+std::string whyOf(int status, std::string_view messages) {
     std::string why = remote::lastLine(messages);
-    if (why.empty())
-        why = fmt::format("exit status {}", status);
-    return {ExitStatus::NoService, fmt::format("Slurm does not answer {}: {}", program, why),
-            slurmHint};
+    return why.empty() ? fmt::format("exit status {}", status) : why;
+}
+
+client::Descriptor textAsFile(std::string_view text) {
+    client::Descriptor file(memfd_create("genvctl", MFD_CLOEXEC));
+    if (!file.isOpen() || !client::writeAll(file.get(), text) || lseek(file.get(), 0, SEEK_SET) < 0)
+        throwErrno("a file in memory");
+    return file;
 }
 
 } // namespace
@@ -54,16 +58,36 @@ void requireProgram(const std::string& name) {
             "of this machine.");
 }
 
+SlurmRefusal::SlurmRefusal(const std::string& program, std::string why)
+    : Failure(ExitStatus::NoService, fmt::format("Slurm does not answer {}: {}", program, why),
+              slurmHint),
+      why_(std::move(why)) {}
+
+bool SlurmRefusal::isSilence() const {
+    constexpr std::array signs{"Unable to contact", "onnection refused", "imed out", "timeout",
+                               "communications"};
+    return std::any_of(signs.begin(), signs.end(),
+                       [&](const char* sign) { return why_.find(sign) != std::string::npos; });
+}
+
 SlurmQuestion::SlurmQuestion(std::vector<std::string> words)
     : words_(std::move(words)), output_(-1) {
+    start(client::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)));
+}
+
+SlurmQuestion::SlurmQuestion(std::vector<std::string> words, std::string_view input)
+    : words_(std::move(words)), output_(-1) {
+    start(textAsFile(input));
+}
+
+void SlurmQuestion::start(const client::Descriptor& input) {
     requireProgram(words_.front());
     std::array<int, 2> pipe{};
     if (pipe2(pipe.data(), O_CLOEXEC) < 0)
         throwErrno("pipe");
     output_ = client::Descriptor(pipe[0]);
     const client::Descriptor writeEnd(pipe[1]);
-    const client::Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    child_.emplace(words_, nothing.get(), writeEnd.get(), remote::SshBounds{timeout, nullptr});
+    child_.emplace(words_, input.get(), writeEnd.get(), remote::SshBounds{timeout, nullptr});
 }
 
 std::string SlurmQuestion::answer() {
@@ -96,7 +120,7 @@ std::string SlurmQuestion::answer() {
                       fmt::format("{} did not answer within {} s", words_.front(), timeout.count()),
                       slurmHint);
     if (status != 0)
-        throw programFailure(words_.front(), status, child_->messages());
+        throw SlurmRefusal(words_.front(), whyOf(status, child_->messages()));
     return text;
 }
 

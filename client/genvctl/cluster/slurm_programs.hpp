@@ -3,17 +3,33 @@
 // message.
 #pragma once
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
+#include "client/genvctl/common/exit_status.hpp"
 #include "client/remote/ssh/ssh.hpp"
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace genv::ctl::cluster {
 
 /// Throws Failure(NoService) if the program is not in PATH.
 void requireProgram(const std::string& name);
+
+/// A program of Slurm ran and failed.
+class SlurmRefusal : public Failure {
+  public:
+    SlurmRefusal(const std::string& program, std::string why);
+
+    /// Returns the last line of the program's messages, safe to print.
+    [[nodiscard]] const std::string& why() const noexcept { return why_; }
+    /// Whether Slurm's daemon did not answer; otherwise it refused.
+    [[nodiscard]] bool isSilence() const;
+
+  private:
+    std::string why_;
+};
 
 /// A query to Slurm, made by running one of its programs. The program starts at once, so several
 /// queries can run in parallel.
@@ -22,10 +38,16 @@ class SlurmQuestion {
     /// Starts the program. Throws Failure if it is not installed.
     explicit SlurmQuestion(std::vector<std::string> words);
 
-    /// Returns the output of the program. Throws Failure if it fails or takes too long.
+    /// Starts the program with this text as its standard input.
+    SlurmQuestion(std::vector<std::string> words, std::string_view input);
+
+    /// Returns the output of the program. Throws SlurmRefusal if it fails, and Failure if it takes
+    /// too long.
     std::string answer();
 
   private:
+    void start(const client::Descriptor& input);
+
     std::vector<std::string> words_;
     client::Descriptor output_;
     std::optional<remote::SshChild>

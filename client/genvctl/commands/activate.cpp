@@ -10,14 +10,14 @@
 #include "client/genvctl/options/waiting_options.hpp"
 #include "client/genvctl/options/within_options.hpp"
 #include "client/genvctl/remote/remote_run.hpp"
-#include "client/genvctl/reports/enforcement.hpp"
+#include "client/genvctl/reports/enforcement_report.hpp"
 #include "client/genvctl/shell/shims_folder.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/error.hpp"
-#include "core/sentences.hpp"
-#include "core/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -55,9 +55,9 @@ struct ActivateArguments {
     }
 };
 
-bool exists(Context& context, const std::string& id) {
+bool exists(Client& client, const std::string& id) {
     try {
-        context.client().environment(id);
+        client.environment(id);
         return true;
     } catch (const Error& error) {
         if (error.name() == names::noSuchEnvironment)
@@ -94,7 +94,7 @@ std::string startWithout(Context& context, ActivateOptions options, std::uint32_
 // genvd does not know the reservations of genv 1. A user who runs genv 1 by name, or by a script,
 // should know that it is installed.
 void noteGenv1() {
-    if (const auto program = genv1OnPath(Places::own()))
+    if (const auto program = genv1OnPath(SystemPlaces::own()))
         printNoteForPerson(fmt::format(
             "{} is genv 1 and comes first in PATH; see \"genvctl doctor\"", program->string()));
 }
@@ -117,6 +117,7 @@ std::string start(Context& context, const ActivateArguments& arguments, std::uin
         .setGpus(wanted.gpus)
         .setGpuMemoryBytes(wanted.gpuMemoryBytes)
         .setOverSubscribable(arguments.configuration.overSubscribable)
+        .setPreemptible(preemptibleKind(arguments.configuration.preemptible))
         .setAttach(attaches)
         .setIndices(arguments.devices.indices)
         .setUuids(arguments.devices.uuids)
@@ -205,7 +206,7 @@ void activate(Context& context, const ActivateArguments& arguments) {
     context.requireWritable(changedVariables(arguments));
 
     context.client().listenForNotices(context.uid());
-    const bool joins = arguments.id && exists(context, *arguments.id);
+    const bool joins = arguments.id && exists(context.client(), *arguments.id);
     const std::string id = joins ? join(context, *arguments.id, shell.pid)
                                  : start(context, arguments, shell.pid, parent);
     if (joins && (arguments.configuration.isGiven() || arguments.devices.isGiven()))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // attach and detach: change the devices of this shell's environment.
+#include "client/environment_job.hpp"
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/requests.hpp"
@@ -7,10 +8,9 @@
 #include "client/genvctl/options/waiting_options.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "client/slurm_jobs.hpp"
-#include "core/sentences.hpp"
-#include "core/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/text.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -33,6 +33,7 @@ struct AttachArguments {
     bool exact = false;
     bool refresh = false;
     bool overSubscribe = false;
+    std::string preemptible;
 
     void check() const {
         const bool isCounted = count.has_value() || configured;
@@ -124,6 +125,7 @@ void attach(Context& context, const AttachArguments& arguments) {
             .setUuids(arguments.devices.uuids)
             .setModel(arguments.devices.model)
             .setOverSubscribe(arguments.overSubscribe)
+            .setPreemptible(preemptibleKind(arguments.preemptible))
             .setExact(arguments.exact);
         arguments.waiting.apply(request);
         std::vector<std::uint32_t> held = context.client().environment(id).devices;
@@ -169,6 +171,7 @@ void addAttach(CLI::App& app, Context& context) {
         ->add_flag("-o,--over-subscribe", arguments->overSubscribe,
                    "Share GPUs that are already attached elsewhere")
         ->group(gpuOptions);
+    addPreemptibleTo(*command, arguments->preemptible);
     arguments->waiting.addTo(*command, "Detach the GPUs");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { attach(context, *arguments); };

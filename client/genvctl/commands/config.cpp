@@ -5,7 +5,9 @@
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/text.hpp"
+#include "core/model/preemptible.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -15,6 +17,14 @@
 namespace genv::ctl {
 
 namespace {
+
+constexpr const char* preemptibleField = "preemptible";
+
+// What others may do to an environment that holds devices. It is not saved in .genv.
+struct SharingConfiguration {
+    bool overSubscribable = false;
+    std::string preemptible; ///< "no", "park" or "end"
+};
 
 struct ConfigArguments {
     std::optional<std::string> field;
@@ -29,13 +39,36 @@ struct ConfigArguments {
     [[nodiscard]] bool clearsAll() const { return clear && !field; }
     [[nodiscard]] bool changesFields() const { return value || clear || load; }
     [[nodiscard]] bool changes() const { return changesFields() || consent.setting(); }
+    /// Whether the named field is `preemptible`, which no .genv has.
+    [[nodiscard]] bool isPreemptible() const { return field == preemptibleField; }
+    /// Throws Failure(Usage).
+    void check() const;
     /// Returns the fields that the command is about: the named one, or all.
     [[nodiscard]] std::vector<Field> fields() const {
+        if (isPreemptible())
+            return {};
         if (field)
             return {*fieldOf(*field)};
         return {std::begin(allFields), std::end(allFields)};
     }
 };
+
+void ConfigArguments::check() const {
+    if (!isPreemptible())
+        return;
+    if (load || save)
+        throw Failure(ExitStatus::Usage, "preemptible is not a part of .genv",
+                      "\"genvctl config preemptible park\" sets it for this environment.");
+    if (value && !core::parsePreemptible(*value))
+        throw Failure(
+            ExitStatus::Usage,
+            fmt::format("invalid value \"{}\": expected park, end or no", core::escaped(*value)));
+}
+
+SharingConfiguration sharingOf(Client& client, const std::string& id) {
+    const Environment environment = client.environment(id);
+    return {environment.overSubscribable, environment.preemptible};
+}
 
 void put(ConfigurationChange& change, const Configuration& from, Field field) {
     switch (field) {
@@ -53,17 +86,22 @@ void put(ConfigurationChange& change, const Configuration& from, Field field) {
 
 // Clearing applies the values of an empty configuration, and loading those of the saved one. A
 // field that is not saved keeps its value.
-ConfigurationChange wantedChange(const ConfigArguments& arguments, bool isOverSubscribable) {
+ConfigurationChange wantedChange(const ConfigArguments& arguments,
+                                 const SharingConfiguration& before) {
     Configuration wanted;
-    if (arguments.value)
+    if (arguments.value && !arguments.isPreemptible())
         setField(wanted, arguments.fields().front(), *arguments.value);
     else if (arguments.load)
         wanted = loadProject(requireProjectFolder());
     ConfigurationChange change;
     if (const auto allowed = arguments.consent.setting())
         change.setOverSubscribable(*allowed);
-    else if (arguments.clearsAll() && isOverSubscribable)
+    else if (arguments.clearsAll() && before.overSubscribable)
         change.setOverSubscribable(false);
+    if (arguments.isPreemptible() && (arguments.value || arguments.clear))
+        change.setPreemptible(arguments.value.value_or("no"));
+    else if (arguments.clearsAll() && before.preemptible != "no")
+        change.setPreemptible("no");
     if (!arguments.changesFields())
         return change;
     for (const Field field : arguments.fields()) {
@@ -73,38 +111,47 @@ ConfigurationChange wantedChange(const ConfigArguments& arguments, bool isOverSu
     return change;
 }
 
-void printConfiguration(Context& context, const ConfigArguments& arguments,
-                        const Configuration& configuration, bool isOverSubscribable) {
+void printConfiguration(const GlobalOptions& global, const ConfigArguments& arguments,
+                        const Configuration& configuration, const SharingConfiguration& sharing) {
+    if (arguments.isPreemptible()) {
+        if (!printJson(global, {{"preemptible", sharing.preemptible}}))
+            print(shown(sharing.preemptible) + '\n');
+        return;
+    }
     if (arguments.field) {
         const Field field = arguments.fields().front();
         const Json all = toJson(configuration);
-        const char* key = field == Field::GpuMemory ? "gpu_memory" : fieldName(field);
-        if (context.printJson({{key, all.at(key)}}))
+        const char* key = field == Field::GpuMemory ? "gpu_memory_bytes" : fieldName(field);
+        if (printJson(global, {{key, all.at(key)}}))
             return;
         if (const auto text = fieldText(configuration, field))
             print(shown(*text) + '\n');
         return;
     }
     Json json = toJson(configuration);
-    json["over_subscribable"] = isOverSubscribable;
-    if (context.printJson(json))
+    json["over_subscribable"] = sharing.overSubscribable;
+    json["preemptible"] = sharing.preemptible;
+    if (printJson(global, json))
         return;
     std::string lines;
     for (const Field field : allFields)
         lines += fmt::format("{}: {}\n", fieldName(field),
                              shown(fieldText(configuration, field).value_or("N/A")));
-    if (isOverSubscribable)
+    if (sharing.overSubscribable)
         lines += "over-subscribable: yes\n";
+    if (sharing.preemptible != "no")
+        lines += fmt::format("preemptible: {}\n", shown(sharing.preemptible));
     print(lines);
 }
 
 void config(Context& context, const ConfigArguments& arguments) {
+    arguments.check();
     context.inEnvironment([&](const std::string& id) {
         if (arguments.changesFields() || arguments.refresh)
             context.requireWritable(configurationVariables({}));
         if (arguments.changes()) {
             const ConfigurationChange change =
-                wantedChange(arguments, context.client().isOverSubscribable(id));
+                wantedChange(arguments, sharingOf(context.client(), id));
             context.authorized([&](Client& client) { client.configure(id, change); });
         }
         const Configuration now = context.client().environment(id).configuration;
@@ -114,7 +161,7 @@ void config(Context& context, const ConfigArguments& arguments) {
         if (arguments.save)
             saveProject(makeProjectFolder(), now, arguments.fields());
         if (!arguments.changes() && !arguments.save && !arguments.refresh && !arguments.quiet)
-            printConfiguration(context, arguments, now, context.client().isOverSubscribable(id));
+            printConfiguration(context.options, arguments, now, sharingOf(context.client(), id));
     });
 }
 
@@ -126,8 +173,9 @@ void addConfig(CLI::App& app, Context& context) {
     const auto arguments = std::make_shared<ConfigArguments>();
     CLI::Option* field =
         command
-            ->add_option("FIELD", arguments->field, "Show or change only gpus, gpu-memory or name")
-            ->check(CLI::IsMember({"gpus", "gpu-memory", "name"}).description(""))
+            ->add_option("FIELD", arguments->field,
+                         "Show or change gpus, gpu-memory, name or preemptible")
+            ->check(CLI::IsMember({"gpus", "gpu-memory", "name", preemptibleField}).description(""))
             ->type_name("");
     CLI::Option* value = command->add_option("VALUE", arguments->value, "Set FIELD to VALUE")
                              ->type_name("")

@@ -8,11 +8,10 @@
 #include "client/genvctl/doctor/driver.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/reports/compute_processes.hpp"
-#include "client/genvctl/reports/device_table.hpp"
-#include "client/genvctl/reports/user_names.hpp"
+#include "client/genvctl/reports/device_listing.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/bytes.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/bytes.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -39,59 +38,84 @@ std::vector<HeldDevice> heldDevices(Client& client) {
     return held;
 }
 
-// Makes no request if no device is held.
-Holders holdersOf(Client& client, const std::vector<HeldDevice>& held) {
+// Returns the same from a snapshot of the machine.
+std::vector<HeldDevice> heldDevices(const Machine& machine) {
+    std::map<std::string, const Environment*> environments;
+    for (const Environment& environment : machine.environments)
+        environments.emplace(environment.id, &environment);
+    std::vector<HeldDevice> held;
+    for (const DeviceState& state : machine.devices) {
+        held.push_back({state.device, {}});
+        for (Attachment attachment : state.attachments) {
+            const auto holder = environments.find(attachment.environment);
+            if (holder == environments.end() || holder->second->parent)
+                continue;
+            attachment.environmentName = holder->second->configuration.name;
+            held.back().attachments.push_back(std::move(attachment));
+        }
+    }
+    return held;
+}
+
+Holders holdersOf(Client& client, const std::vector<Environment>& environments) {
     Holders holders;
-    if (std::all_of(held.begin(), held.end(),
-                    [](const HeldDevice& device) { return device.attachments.empty(); }))
-        return holders;
-    const auto parents = client.parents();
-    for (Environment& environment : client.environmentDetails()) {
-        if (const auto parent = parents.find(environment.id); parent != parents.end())
-            holders.children[parent->second].push_back(
-                {environment.id, environment.configuration.name, environment.devices});
+    holders.loans = loanStates(client, environments);
+    for (const Environment& environment : environments) {
+        const std::optional<std::string>& name = environment.configuration.name;
+        if (environment.parking.state == "parked") {
+            for (const ParkedDevice& device : environment.parking.devices)
+                holders.parked[device.device].push_back({environment.id, name, {}});
+        }
+        if (environment.parent)
+            holders.children[*environment.parent].push_back(
+                {environment.id, name, environment.devices});
         if (environment.lingering)
-            holders.lingering[environment.id] = std::move(environment.processes);
+            holders.lingering[environment.id] = environment.processes;
     }
     return holders;
 }
 
 // Explains an empty table.
-void explainEmptyTable(const Context& context) {
-    if (context.options.host) {
-        printNote(fmt::format("{} has no GPUs that its genvd knows of", *context.options.host));
+void explainEmptyTable(const std::optional<std::string>& host) {
+    if (host) {
+        printNote(fmt::format("{} has no GPUs that its genvd knows of", *host));
         return;
     }
-    doctor::DriverFacts facts = doctor::readDriverFacts(Places::own());
+    doctor::DriverFacts facts = doctor::readDriverFacts(SystemPlaces::own());
     facts.devices = 0;
-    const doctor::Finding why = doctor::judgeDriver(facts);
+    const doctor::DoctorFinding why = doctor::judgeDriver(facts);
     printNote(fmt::format("there are no GPUs: {}", why.found));
 }
 
-// Reads the extra columns. Requests the processes first, so that the readings are equally recent.
-DeviceDetails readDetails(Context& context) {
-    const auto processes = processesOrNote(context.client());
-    DeviceDetails details =
-        deviceDetails(context.client().overview(), processes, userNames(context));
-    details.conditions = context.client().deviceConditions();
-    return details;
+// Requests the processes first, so that the readings are equally recent.
+DeviceList readDevices(Client& client, const ListingOptions& options) {
+    const bool showsDetails = options.showsExtras();
+    const auto processes = showsDetails ? processesOrNote(client) : std::nullopt;
+    const Machine machine = client.machine();
+    DeviceList devices;
+    devices.held = heldDevices(machine);
+    if (options.format != "csv")
+        devices.holders = holdersOf(client, machine.environments);
+    if (showsDetails)
+        devices.details = deviceDetails(machine, processes);
+    return devices;
 }
 
 void printDevices(Context& context, const ListingOptions& options) {
-    DeviceList devices;
-    devices.held = heldDevices(context.client());
-    // In the table for programs, the time column contains nothing but the time.
-    if (options.format != "csv" || context.options.json != JsonMode::Off)
-        devices.holders = holdersOf(context.client(), devices.held);
-    if ((options.showsExtras() && !devices.held.empty()) || context.options.json != JsonMode::Off)
-        devices.details = readDetails(context);
+    Client& client = context.client();
     if (context.options.json != JsonMode::Off) {
-        context.printJson(devicesJson(devices, context.client().reservations()));
+        printJson(context.options, MachineObjects(readAnswers(client)).devices());
         return;
     }
+    DeviceList devices;
+    // In the table for programs, the time column contains nothing but the time.
+    if (options.format == "csv" && !options.showsExtras())
+        devices.held = heldDevices(client);
+    else
+        devices = readDevices(client, options);
     if (devices.held.empty())
-        explainEmptyTable(context);
-    options.print(context, deviceTable(devices, options));
+        explainEmptyTable(context.options.host);
+    options.print(context.options, deviceTable(devices, options));
 }
 
 // Returns eid+memory+time without spaces, so that several can be listed on a line.
@@ -115,8 +139,8 @@ std::string deviceCell(const HeldDevice& held, const std::string& name) {
     return joined(words, " ");
 }
 
-void printIndices(Context& context, const std::vector<std::uint32_t>& devices) {
-    if (context.printJson(devices))
+void printIndices(const GlobalOptions& global, const std::vector<std::uint32_t>& devices) {
+    if (printJson(global, devices))
         return;
     if (!devices.empty())
         print(joined(devices, ",") + '\n');
@@ -125,7 +149,7 @@ void printIndices(Context& context, const std::vector<std::uint32_t>& devices) {
 // Programs of genv 1 pass ids of environments that may not exist, and treat a failure as a defect.
 void findDevices(Context& context, const std::string& id) {
     const auto found = foundOrNothing([&] { return context.client().environment(id); });
-    printIndices(context, found ? found->devices : std::vector<std::uint32_t>{});
+    printIndices(context.options, found ? found->devices : std::vector<std::uint32_t>{});
 }
 
 void detachEverybody(Context& context) {
@@ -203,7 +227,7 @@ void addAdministrativeAttach(CLI::App& devices, Context& context) {
             const auto attached = context.authorized(
                 [&](Client& client) { return client.attach(arguments->id, request); });
             if (!arguments->quiet)
-                printIndices(context, attached);
+                printIndices(context.options, attached);
             context.warnOfNotices(arguments->id);
         };
     });
@@ -226,7 +250,7 @@ void addAdministrativeDetach(CLI::App& devices, Context& context) {
                 const auto remaining = context.authorized(
                     [&](Client& client) { return client.detach(*id, *indices); });
                 if (!*quiet)
-                    printIndices(context, remaining);
+                    printIndices(context.options, remaining);
             } catch (const Error& error) {
                 if (!*quiet || error.name() != dbus::contract::error::notAttached)
                     throw;

@@ -5,7 +5,7 @@
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/doctor/examination.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -17,9 +17,9 @@ namespace genv::ctl {
 
 namespace {
 
-using doctor::Check;
-using doctor::Finding;
-using doctor::Verdict;
+using doctor::DoctorCheck;
+using doctor::DoctorFinding;
+using doctor::DoctorVerdict;
 
 constexpr std::size_t usualWidth = 80;
 constexpr std::size_t textColumn = 25;
@@ -29,38 +29,38 @@ struct DoctorArguments {
     bool quiet = false;
 };
 
-const char* nameOf(Verdict verdict) {
+const char* nameOf(DoctorVerdict verdict) {
     switch (verdict) {
-    case Verdict::Ok:
+    case DoctorVerdict::Ok:
         return "ok";
-    case Verdict::Warning:
+    case DoctorVerdict::Warning:
         return "warning";
-    case Verdict::Problem:
+    case DoctorVerdict::Problem:
         break;
     }
     return "problem";
 }
 
-std::vector<Check> chosenChecks(const std::vector<std::string>& names) {
-    std::vector<Check> chosen;
-    for (const Check& check : doctor::allChecks) {
+std::vector<DoctorCheck> chosenChecks(const std::vector<std::string>& names) {
+    std::vector<DoctorCheck> chosen;
+    for (const DoctorCheck& check : doctor::allChecks) {
         if (names.empty() || std::find(names.begin(), names.end(), check.name) != names.end())
             chosen.push_back(check);
     }
     return chosen;
 }
 
-void examineMachine(Context& context, const DoctorArguments& arguments) {
-    const std::vector<Check> checks = chosenChecks(arguments.names);
-    const std::vector<Finding> findings = doctor::examine(checks, Places::own());
+void examineMachine(const GlobalOptions& global, const DoctorArguments& arguments) {
+    const std::vector<DoctorCheck> checks = chosenChecks(arguments.names);
+    const std::vector<DoctorFinding> findings = doctor::examine(checks, SystemPlaces::own());
     const std::size_t width = std::min(terminalWidth().value_or(usualWidth), usualWidth);
     Json json = Json::array();
     std::string text;
     bool isWell = true;
     for (std::size_t i = 0; i < checks.size(); ++i) {
         const auto& [verdict, found, advice] = findings[i];
-        isWell = isWell && verdict != Verdict::Problem;
-        if (arguments.quiet && verdict == Verdict::Ok)
+        isWell = isWell && verdict != DoctorVerdict::Problem;
+        if (arguments.quiet && verdict == DoctorVerdict::Ok)
             continue;
         json.push_back({{"check", checks[i].name},
                         {"verdict", nameOf(verdict)},
@@ -72,7 +72,7 @@ void examineMachine(Context& context, const DoctorArguments& arguments) {
         if (!advice.empty())
             text += wrapped(indent, advice, indent, width);
     }
-    if (!context.printJson(json))
+    if (!printJson(global, json))
         print(text);
     if (!isWell)
         throw Failure(ExitStatus::Failed, "");
@@ -84,7 +84,7 @@ void addDoctor(CLI::App& app, Context& context) {
     CLI::App* command = app.add_subcommand("doctor", "Check the installation and suggest fixes");
     const auto arguments = std::make_shared<DoctorArguments>();
     std::vector<std::string> names;
-    for (const Check& check : doctor::allChecks)
+    for (const DoctorCheck& check : doctor::allChecks)
         names.emplace_back(check.name);
     command
         ->add_option("CHECK", arguments->names,
@@ -95,7 +95,7 @@ void addDoctor(CLI::App& app, Context& context) {
     command->footer("Exits with status 1 if a check finds a problem; warnings do not count. The\n"
                     "command changes nothing and does not start genvd.");
     command->callback([&context, arguments] {
-        context.command = [&context, arguments] { examineMachine(context, *arguments); };
+        context.command = [&context, arguments] { examineMachine(context.options, *arguments); };
     });
 }
 

@@ -5,10 +5,10 @@
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/enforce_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
-#include "client/genvctl/reports/enforcement.hpp"
+#include "client/genvctl/reports/enforcement_report.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "core/limit_definitions.hpp"
-#include "core/user_database.hpp"
+#include "core/base/user_database.hpp"
+#include "core/settings/limit_definitions.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -70,7 +70,7 @@ void enforce(Context& context, const Arguments& arguments) {
         warnOfUnknownUsers(arguments.maxDevicesForUser);
     const std::chrono::seconds interval = readTimeOrSeconds("--interval", arguments.interval);
     if (interval.count() == 0) {
-        printActions(context,
+        printActions(context.options,
                      context.authorized([&](Client& client) { return client.enforce(options); }));
         return;
     }
@@ -78,7 +78,7 @@ void enforce(Context& context, const Arguments& arguments) {
         [&](Client& client) { return client.enforceRepeatedly(options, interval); }));
     const StopSignals stop;
     for (; actions; actions = context.client().nextEnforcement(stop.descriptor()))
-        printActions(context, *actions);
+        printActions(context.options, *actions);
     stop.take(); // a stop signal is the normal end of this command
 }
 

@@ -11,7 +11,7 @@
 #include "client/genvctl/reports/compute_processes.hpp"
 #include "client/genvctl/reports/environment_table.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -24,37 +24,28 @@ namespace genv::ctl {
 
 namespace {
 
-// Returns properties that are not in the list. The table for programs does not contain them.
-std::map<std::string, Environment> detailsOf(Context& context, const ListingOptions& options) {
-    std::map<std::string, Environment> details;
-    if (options.format == "csv" && !options.showsExtras())
-        return details;
-    for (Environment& environment : context.client().environmentDetails())
-        details[environment.id] = std::move(environment);
-    return details;
-}
-
-std::optional<MemoryInUse> readMemoryInUse(Context& context) {
-    const auto processes = processesOrNote(context.client());
-    return processes ? std::optional(memoryInUse(*processes)) : std::nullopt;
-}
-
 void printEnvironments(Context& context, const ListingOptions& options) {
     if (context.options.json != JsonMode::Off) {
-        const auto memory = readMemoryInUse(context);
-        context.printJson(environmentsJson(context.client().environmentDetails(),
-                                           context.client().parents(), memory));
+        printJson(context.options, MachineObjects(readAnswers(context.client())).environments());
         return;
     }
     EnvironmentList list;
-    // The table for programs does not show parents.
-    if (options.format != "csv")
-        list.parents = context.client().parents();
     list.entries = context.client().environments();
-    list.details = detailsOf(context, options);
-    if (options.showsExtras() && !list.entries.empty())
-        list.memory = readMemoryInUse(context);
-    options.print(context, environmentTable(list, options, currentTime()));
+    // The table for programs shows neither details nor parents.
+    if (options.format != "csv" || options.showsExtras()) {
+        const auto environments = context.client().machine().environments;
+        for (const Environment& environment : environments)
+            list.details.emplace(environment.id, environment);
+        if (options.format != "csv") {
+            list.parents = parentsIn(environments);
+            list.loans = loanStates(context.client(), environments);
+        }
+    }
+    if (options.showsExtras() && !list.entries.empty()) {
+        if (const auto processes = processesOrNote(context.client()))
+            list.memory = memoryInUse(*processes);
+    }
+    options.print(context.options, environmentTable(list, options, currentTime()));
 }
 
 std::string environmentCell(const Environment& environment, const std::string& name) {
@@ -80,8 +71,8 @@ std::string environmentCell(const Environment& environment, const std::string& n
     return joined(environment.kernels, " ");
 }
 
-std::optional<std::string> environmentOfKernel(Context& context, const std::string& kernel) {
-    for (const Environment& environment : context.client().environmentDetails()) {
+std::optional<std::string> environmentOfJupyterKernel(Client& client, const std::string& kernel) {
+    for (const Environment& environment : client.machine().environments) {
         if (std::find(environment.kernels.begin(), environment.kernels.end(), kernel) !=
             environment.kernels.end())
             return environment.id;
@@ -89,23 +80,23 @@ std::optional<std::string> environmentOfKernel(Context& context, const std::stri
     return std::nullopt;
 }
 
-// Programs of genv 1 pass processes and kernels that may have no environment, and treat a failure
-// as a defect.
+// Programs of genv 1 pass processes and Jupyter kernels that may have no environment, and treat a
+// failure as a defect.
 void findEnvironment(Context& context, std::optional<std::uint32_t> pid,
                      const std::optional<std::string>& kernel) {
     const auto found =
         pid ? foundOrNothing([&] { return context.client().environmentOfProcess(*pid); })
-            : environmentOfKernel(context, *kernel);
-    if (context.printJson({{"eid", orNull(found)}}))
+            : environmentOfJupyterKernel(context.client(), *kernel);
+    if (printJson(context.options, {{"eid", orNull(found)}}))
         return;
     if (found)
         print(shown(*found) + '\n');
 }
 
-std::vector<Environment> queried(Context& context, const std::optional<std::string>& id) {
+std::vector<Environment> queried(Client& client, const std::optional<std::string>& id) {
     if (!id)
-        return context.client().environmentDetails();
-    auto found = foundOrNothing([&] { return context.client().environment(*id); });
+        return client.machine().environments;
+    auto found = foundOrNothing([&] { return client.environment(*id); });
     return found ? std::vector{*std::move(found)} : std::vector<Environment>{};
 }
 
@@ -126,7 +117,7 @@ void addQueryEnvironments(CLI::App& envs, Context& context) {
                             "config.gpu_memory", "pids", "kernel_ids"});
     command->callback([&context, id, query] {
         context.command = [&context, id, query] {
-            query->print(queried(context, *id), environmentCell);
+            query->print(queried(context.client(), *id), environmentCell);
         };
     });
 }
@@ -231,7 +222,7 @@ void configure(Context& context, const EnvsConfigArguments& arguments) {
     if (const auto allowed = arguments.consent.setting())
         change.setOverSubscribable(*allowed);
     else if (arguments.clear && !arguments.field &&
-             context.client().isOverSubscribable(arguments.id))
+             context.client().environment(arguments.id).overSubscribable)
         change.setOverSubscribable(false);
     if (arguments.clear) {
         for (const Field field : allFields) {

@@ -3,11 +3,12 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
 #include "client/genvctl/context/context.hpp"
-#include "client/genvctl/reports/reasons.hpp"
+#include "client/genvctl/objects/event_objects.hpp"
+#include "client/genvctl/reports/event_reasons.hpp"
 #include "client/genvctl/terminal/table.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/notify/message.hpp"
-#include "core/sentences.hpp"
+#include "client/notify/desktop_notification.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -46,31 +47,6 @@ class Ending {
     StopSignals stop_;
     int descriptor_;
 };
-
-// The kinds that the history has, too, have the same names there.
-const char* kindName(Event::Kind kind) {
-    switch (kind) {
-    case Event::Kind::EnvironmentAdded:
-        return "environment-started";
-    case Event::Kind::EnvironmentRemoved:
-        return "environment-ended";
-    case Event::Kind::Attached:
-        return "attached";
-    case Event::Kind::Detached:
-        return "detached";
-    case Event::Kind::ProcessTerminated:
-        return "process-terminated";
-    case Event::Kind::QueueChanged:
-        return "queue-changed";
-    case Event::Kind::Notice:
-        return "notice";
-    case Event::Kind::ServiceEnded:
-        return "service-ended";
-    case Event::Kind::ServiceStarted:
-        return "service-started";
-    }
-    return "";
-}
 
 // Returns the environment with its owner: "environment 58 of alice".
 std::string environmentText(const Event& event) {
@@ -116,28 +92,12 @@ std::string sentence(const Event& event) {
     return "";
 }
 
-Json eventJson(const Event& event) {
-    Json json = {{"time", toJson(event.time)},
-                 {"event", kindName(event.kind)},
-                 {"environment", orNull(event.environment)},
-                 {"user", event.user.empty() ? Json(nullptr) : Json(event.user)},
-                 {"device", orNull(event.device)},
-                 {"pid", orNull(event.pid)},
-                 {"reason", event.reason.empty() ? Json(nullptr) : Json(event.reason)}};
-    if (event.notice) {
-        json["uid"] = orNull(event.uid);
-        json["notice"] = event.notice->kind;
-        json["details"] = event.notice->details;
-    }
-    return json;
-}
-
 Table eventsTable() {
     return Table({{"TIME", 24}, {"EVENT", 20}, {"DETAILS", 0}});
 }
 
-void printEvent(Context& context, const Event& event) {
-    if (context.printJson(eventJson(event)))
+void printEvent(const GlobalOptions& global, const Event& event) {
+    if (printJson(global, eventObject(event)))
         return;
     Table line = eventsTable();
     const std::string why = event.reason.empty() ? "" : ", " + reasonText(event.reason);
@@ -151,11 +111,11 @@ void events(Context& context) {
     client.listenForEvents();
     const Ending ending;
     if (context.options.json == JsonMode::Off && !context.options.noLegend) {
-        const Emphasis emphasis = headerEmphasis();
+        const HeaderEmphasis emphasis = headerEmphasis();
         print(eventsTable().text(true, emphasis.before, emphasis.after));
     }
     while (const auto event = client.nextEvent(ending.descriptor()))
-        printEvent(context, *event);
+        printEvent(context.options, *event);
 }
 
 } // namespace

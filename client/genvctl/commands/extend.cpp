@@ -3,7 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/extension.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <CLI/CLI.hpp>
 

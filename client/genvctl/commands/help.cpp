@@ -3,7 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "core/command_line/usage_error.hpp"
+#include "core/base/command_line/usage_error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

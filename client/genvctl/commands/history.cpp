@@ -2,14 +2,14 @@
 // history: prints past events from the service's journal.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/objects/event_objects.hpp"
+#include "client/genvctl/objects/machine_objects.hpp"
 #include "client/genvctl/options/history_options.hpp"
 #include "client/genvctl/options/listing_options.hpp"
-#include "client/genvctl/reports/reasons.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "client/jobs/model/environment_id.hpp"
-#include "client/slurm_jobs.hpp"
-#include "core/sentences.hpp"
-#include "core/slurm_job.hpp"
+#include "client/genvctl/reports/event_reasons.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/model/slurm_job.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -61,25 +61,12 @@ std::optional<core::SlurmJobId> wantedJob(const HistoryArguments& arguments) {
     return job;
 }
 
-std::optional<std::string> jobOf(const std::string& environment) {
-    if (const auto job = jobs::jobOf(environment))
-        return std::to_string(*job);
-    return client::slurmJobOf(environment);
-}
-
 // Jobs of genv and of Slurm have numbers of their own.
 bool isOfJob(const HistoryEvent& event, core::SlurmJobId job) {
-    return event.environment && (*event.environment == core::environmentIdOf(job) ||
-                                 jobs::jobOf(*event.environment) == job);
+    return event.environment && jobOfEnvironment(*event.environment) == job;
 }
 
-/// An event with the user who logged in and then acted as root, if known.
-struct DetailedEvent : HistoryEvent {
-    std::optional<std::uint32_t> callerLogin;
-    std::optional<std::string> callerLoginUser;
-};
-
-std::deque<DetailedEvent> wantedEvents(Context& context, const HistoryArguments& arguments) {
+std::deque<HistoryEvent> wantedEvents(Context& context, const HistoryArguments& arguments) {
     HistoryQuery query = arguments.history.query(context, currentTime() - std::chrono::hours{24});
     const auto job = wantedJob(arguments);
     if (!arguments.environment.empty())
@@ -87,17 +74,16 @@ std::deque<DetailedEvent> wantedEvents(Context& context, const HistoryArguments&
     if (!arguments.device.empty())
         query.setDeviceUuid(deviceUuid(context.client(), arguments.device));
     query.setKinds(arguments.kinds);
-    std::deque<DetailedEvent> events;
+    std::deque<HistoryEvent> events;
     context.authorized([&](Client& client) {
         events.clear();
-        client.historyWithDetails(
-            query, [&](const HistoryEvent& event, const HistoryDetails& details) {
-                if (job && !isOfJob(event, *job))
-                    return;
-                events.push_back({event, details.callerLogin, details.callerLoginUser});
-                if (arguments.lines > 0 && events.size() > arguments.lines)
-                    events.pop_front();
-            });
+        client.history(query, [&](const HistoryEvent& event) {
+            if (job && !isOfJob(event, *job))
+                return;
+            events.push_back(event);
+            if (arguments.lines > 0 && events.size() > arguments.lines)
+                events.pop_front();
+        });
     });
     if (arguments.reverse)
         std::reverse(events.begin(), events.end());
@@ -109,7 +95,7 @@ std::string_view lastPart(std::string_view name) {
 }
 
 // Returns the name of the user who caused the event: "bob", or "root (bob)" for bob as root.
-std::string callerName(const DetailedEvent& event) {
+std::string callerName(const HistoryEvent& event) {
     std::string name = event.callerUser.value_or(std::to_string(*event.caller));
     if (event.callerLogin)
         name += fmt::format(" ({})",
@@ -119,7 +105,7 @@ std::string callerName(const DetailedEvent& event) {
 
 // Returns the user who caused the event, unless it is the affected user. Events that no user
 // requested were caused by the service itself.
-std::string actorText(const DetailedEvent& event) {
+std::string actorText(const HistoryEvent& event) {
     if (!event.caller || !event.uid || event.caller == event.uid)
         return "";
     const bool isAskedFor = !event.reason || *event.reason == "admin" || *event.reason == "user";
@@ -129,7 +115,7 @@ std::string actorText(const DetailedEvent& event) {
 }
 
 // Returns the user who caused the event, or else the reason.
-std::string causeText(const DetailedEvent& event) {
+std::string causeText(const HistoryEvent& event) {
     const bool isAskedFor = !event.reason || *event.reason == "admin";
     std::string actor = actorText(event);
     if (!actor.empty() && (isAskedFor || *event.reason == "user"))
@@ -138,7 +124,7 @@ std::string causeText(const DetailedEvent& event) {
 }
 
 // Returns the fields that add information to the kind of the event.
-std::string fieldsText(const DetailedEvent& event) {
+std::string fieldsText(const HistoryEvent& event) {
     std::vector<std::string> parts;
     const auto add = [&](bool holds, auto text) {
         if (holds)
@@ -163,7 +149,7 @@ std::string fieldsText(const DetailedEvent& event) {
 
 // The journal message is complete by itself: it contains the caller, the method and the full name
 // of the error before the text that the caller received.
-std::string refusalText(const DetailedEvent& event) {
+std::string refusalText(const HistoryEvent& event) {
     std::string_view message = event.message;
     if (event.error) {
         const std::string before = *event.error + ": ";
@@ -182,13 +168,39 @@ std::string refusalText(const DetailedEvent& event) {
                          : fmt::format("{}: {}", joined(parts, " "), message);
 }
 
+bool isAboutParking(const std::string& kind) {
+    constexpr std::array kinds{"parked",      "resumed",      "parking-failed", "resume-delayed",
+                               "parked-long", "taking-began", "taking-ended",   "loan-ending"};
+    return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+// Returns the sentence of the journal without what other columns have.
+std::string parkingSentence(const HistoryEvent& event) {
+    std::string text = event.message;
+    const std::uint32_t uid = event.uid.value_or(0);
+    const std::string environment =
+        fmt::format("environment {} of ", event.environment.value_or(""));
+    for (const std::string& owner :
+         {fmt::format("{} ({}) ", event.user.value_or(""), uid), fmt::format("uid {} ", uid)}) {
+        if (text.starts_with(environment + owner))
+            text.erase(0, environment.size() + owner.size());
+    }
+    if (const std::size_t at = text.rfind(" (reason "); event.reason && at != std::string::npos)
+        text.erase(at);
+    const std::string actor = actorText(event);
+    return actor.empty() ? text : actor + ": " + text;
+}
+
 // The sentences of some kinds contain information that is not in any field.
-std::string detailsText(const DetailedEvent& event) {
+std::string detailsText(const HistoryEvent& event) {
     if (event.kind == "refused")
         return refusalText(event);
+    if (isAboutParking(event.kind) && !event.message.empty())
+        return parkingSentence(event);
     const std::string text = fieldsText(event);
     const bool isSentence = event.kind == "rule-warning" || event.kind == "policy-changed" ||
-                            event.kind == "open-refused" || text.empty();
+                            event.kind == "open-refused" || event.kind == "process-lost" ||
+                            text.empty();
     return isSentence && !event.message.empty() ? event.message : text;
 }
 
@@ -207,51 +219,6 @@ std::string userText(const HistoryEvent& event) {
     return "";
 }
 
-Json spanJson(const std::optional<std::chrono::microseconds>& span) {
-    return span ? Json(span->count()) : Json(nullptr);
-}
-
-// Omits fields that an event does not have, so that the lines stay readable.
-Json eventJson(const DetailedEvent& event) {
-    Json json = {{"time", toJson(event.time)},
-                 {"event", event.kind},
-                 {"environment", orNull(event.environment)},
-                 {"job", orNull(jobOf(event.environment.value_or("")))},
-                 {"name", orNull(event.name)},
-                 {"uid", orNull(event.uid)},
-                 {"user", orNull(event.user)},
-                 {"devices", event.devices},
-                 {"uuids", event.uuids},
-                 {"model", orNull(event.model)},
-                 {"gpu_memory", orNull(event.shareBytes)},
-                 {"over_subscribed", event.overSubscribed ? Json(true) : Json(nullptr)},
-                 {"reason", orNull(event.reason)},
-                 {"caller", orNull(event.caller)},
-                 {"caller_user", orNull(event.callerUser)},
-                 {"caller_login", orNull(event.callerLogin)},
-                 {"caller_login_user", orNull(event.callerLoginUser)},
-                 {"method", orNull(event.method)},
-                 {"action", orNull(event.action)},
-                 {"error", orNull(event.error)},
-                 {"pid", orNull(event.pid)},
-                 {"rule", orNull(event.rule)},
-                 {"health", orNull(event.health)},
-                 {"count", orNull(event.count)},
-                 {"waited", spanJson(event.waited)},
-                 {"held", spanJson(event.held)},
-                 {"left", spanJson(event.left)},
-                 {"since", event.since ? toJson(*event.since) : Json(nullptr)},
-                 {"settings", orNull(event.settings)},
-                 {"message", event.message},
-                 {"cursor", event.cursor}};
-    Json kept = Json::object();
-    for (const auto& [key, value] : json.items()) {
-        if (!value.is_null() && !(value.is_array() && value.empty()))
-            kept[key] = value;
-    }
-    return kept;
-}
-
 // Makes the columns as wide as their content, so that the details get the rest of 80 columns.
 Table tableFor(const std::vector<std::vector<std::string>>& rows) {
     std::vector<Table::Column> columns{{"TIME"}, {"EVENT"}, {"ENV ID"}, {"USER"}, {"DETAILS", 0}};
@@ -268,20 +235,20 @@ Table tableFor(const std::vector<std::vector<std::string>>& rows) {
 void history(Context& context, const HistoryArguments& arguments) {
     const auto events = wantedEvents(context, arguments);
     if (context.options.json != JsonMode::Off) {
-        for (const DetailedEvent& event : events)
-            context.printJson(eventJson(event));
+        for (const HistoryEvent& event : events)
+            printJson(context.options, eventObject(event));
         return;
     }
     const Time now = currentTime();
     std::vector<std::vector<std::string>> rows;
-    for (const DetailedEvent& event : events)
+    for (const HistoryEvent& event : events)
         rows.push_back(
             {arguments.listing.format == "csv" ? timestamp(event.time) : timeText(event.time, now),
              event.kind, event.environment.value_or(""), userText(event), detailsText(event)});
     Table table = tableFor(rows);
     for (auto& row : rows)
         table.add(std::move(row));
-    arguments.listing.print(context, std::move(table));
+    arguments.listing.print(context.options, std::move(table));
 }
 
 } // namespace

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // isolation: shows whether the kernel refuses GPUs to users who do not hold them, lists the refused
 // opens, and lets an administrator suspend or resume isolation.
-#include "client/genvctl/reports/isolation.hpp"
-
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/listing_options.hpp"
+#include "client/genvctl/reports/isolation_report.hpp"
 #include "client/genvctl/reports/user_names.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 
@@ -21,9 +20,8 @@ namespace {
 
 void showIsolation(Context& context) {
     const IsolationState state = context.client().isolation();
-    const std::optional<bool> renderNodes = context.client().guardsRenderNodes();
-    if (!context.printJson(isolationJson(state, renderNodes)))
-        print(isolationText(state, renderNodes));
+    if (!printJson(context.options, isolationJson(state)))
+        print(isolationText(state));
     if (!isAsWanted(state))
         throw Failure(ExitStatus::Failed, ""); // the sentence above has the reason
 }
@@ -31,14 +29,14 @@ void showIsolation(Context& context) {
 void suspendIsolation(Context& context) {
     context.authorized([](Client& client) { client.suspendIsolation(true); });
     const IsolationState state = context.client().isolation();
-    if (!context.printJson(isolationJson(state)))
+    if (!printJson(context.options, isolationJson(state)))
         print(isolationSentence(state) + '\n');
 }
 
 void resumeIsolation(Context& context) {
     context.authorized([](Client& client) { client.suspendIsolation(false); });
     const IsolationState state = context.client().isolation();
-    if (!context.printJson(isolationJson(state)))
+    if (!printJson(context.options, isolationJson(state)))
         print(isolationSentence(state) + '\n');
     if (const IsolationTrouble trouble = isolationTrouble(state); !trouble.what.empty())
         throw Failure(ExitStatus::Failed, trouble.what, trouble.advice);
@@ -49,8 +47,8 @@ void showRefusals(Context& context, const ListingOptions& options, bool all) {
     const auto refused =
         context.authorized([&](Client& client) { return client.refusedOpens(everybody); });
     const UserNames user = userNames(context);
-    if (!context.printJson(refusalJson(refused, user)))
-        options.print(context,
+    if (!printJson(context.options, refusalJson(refused, user)))
+        options.print(context.options,
                       refusalTable(refused, user, [&](Time time) { return options.time(time); }));
 }
 

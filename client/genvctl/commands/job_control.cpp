@@ -2,9 +2,10 @@
 // cancel, hold, release, requeue: change what becomes of jobs.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/selection.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -25,20 +26,20 @@ struct JobChange {
     const char* footer;
     const char* made;    ///< what a person reads then: "canceled"
     const char* nothing; ///< why no task was concerned
-    std::uint32_t (jobs::Link::*call)(jobs::JobNumber, const std::vector<std::uint32_t>&);
+    JobSystem::Change change;
 };
 
 constexpr JobChange cancelChange{
     "cancel",   "Cancel jobs",  "Tasks that wait never start, and those that run are ended.",
-    "canceled", "it has ended", &jobs::Link::cancel};
+    "canceled", "it has ended", JobSystem::Change::Cancel};
 constexpr JobChange holdChange{"hold",
                                "Keep jobs that wait from starting",
                                "Tasks that run go on.",
                                "held",
                                "no task of it waits",
-                               &jobs::Link::hold};
+                               JobSystem::Change::Hold};
 constexpr JobChange releaseChange{"release",  "Let held jobs start",   "",
-                                  "released", "no task of it is held", &jobs::Link::release};
+                                  "released", "no task of it is held", JobSystem::Change::Release};
 constexpr JobChange requeueChange{
     "requeue",
     "Run jobs again",
@@ -46,7 +47,7 @@ constexpr JobChange requeueChange{
     "those that run, which are ended first; else all.",
     "requeued",
     "no task of it can run again",
-    &jobs::Link::requeue};
+    JobSystem::Change::Requeue};
 
 void tell(const JobChange& change, const JobTasks& job, std::uint32_t count) {
     if (count == 0)
@@ -57,20 +58,27 @@ void tell(const JobChange& change, const JobTasks& job, std::uint32_t count) {
             fmt::format("{} of job {} {}", core::counted(count, "task"), job.job, change.made));
 }
 
+int tellRefusal(const Failure& failure) {
+    complain(failure.what(), failure.hint());
+    return static_cast<int>(failure.status());
+}
+
 // Goes on after a job that is refused, and then ends with its exit status.
 void run(Context& context, const JobChange& change, const std::vector<std::string>& names) {
     std::vector<NamedTasks> named;
     for (const std::string& name : names)
         named.push_back(parseTasks(name));
-    jobs::Link link;
+    const auto system = context.openJobs();
     int worst = 0;
-    for (const JobTasks& job : tasksByJob(link, named)) {
+    for (const JobTasks& job : tasksByJob(*system, named)) {
         try {
-            tell(change, job, (link.*change.call)(job.job, job.tasks));
+            tell(change, job, system->change(change.change, job.job, job.tasks));
         } catch (const Error& error) {
-            const Failure failure = context.failureOf(error);
-            complain(failure.what(), failure.hint());
-            worst = std::max(worst, static_cast<int>(failure.status()));
+            worst = std::max(worst, tellRefusal(context.failureOf(error)));
+        } catch (const Failure& failure) {
+            if (failure.status() == ExitStatus::NoService)
+                throw;
+            worst = std::max(worst, tellRefusal(failure));
         }
     }
     endWith(worst);

@@ -2,11 +2,12 @@
 // jobs, job: list the jobs of the user, and describe one.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/job_text.hpp"
 #include "client/genvctl/jobs/selection.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -25,25 +26,23 @@ struct JobsArguments {
     bool machines = false;
 };
 
-void listMachines(Context& context, const JobsArguments& arguments) {
+void listMachines(const GlobalOptions& global, const JobsArguments& arguments) {
     const std::vector<MachineJob> jobs = jobsOfOtherMachines(arguments.all);
     Json json = Json::array();
-    for (const MachineJob& job : jobs) {
-        json.push_back({{"machine", job.machine}});
-        json.back().update(toJson(job));
-    }
-    if (!context.printJson(json))
-        arguments.listing.print(context, jobsTable(jobs, currentTime()));
+    for (const MachineJob& job : jobs)
+        json.push_back(toJson(job));
+    if (!printJson(global, json))
+        arguments.listing.print(global, jobsTable(jobs, currentTime()));
 }
 
 void listJobs(Context& context, const JobsArguments& arguments) {
-    const std::vector<jobs::JobRow> jobs = jobs::Link().list(arguments.all);
+    const std::vector<jobs::JobRow> jobs = context.openJobs()->list(arguments.all);
     Json json = Json::array();
     for (const jobs::JobRow& job : jobs)
         json.push_back(toJson(job));
-    if (context.printJson(json))
+    if (printJson(context.options, json))
         return;
-    arguments.listing.print(context, jobsTable(jobs, currentTime()));
+    arguments.listing.print(context.options, jobsTable(jobs, currentTime()));
     if (jobs.empty() && !arguments.all)
         printNoteForPerson("No job waits or runs; \"genvctl jobs --all\" lists earlier ones.");
 }
@@ -65,25 +64,16 @@ void describeArray(const jobs::JobDescription& job, const std::vector<jobs::Task
     Table table = tasksTable(shownTasks, currentTime());
     if (const auto width = terminalWidth())
         table.fit(*width);
-    const Emphasis emphasis = headerEmphasis();
+    const HeaderEmphasis emphasis = headerEmphasis();
     print('\n' + table.text(true, emphasis.before, emphasis.after));
-}
-
-Json jsonOf(const jobs::JobDescription& job, const std::vector<jobs::TaskRow>& tasks) {
-    Json json = toJson(job);
-    Json list = Json::array();
-    for (const jobs::TaskRow& task : tasks)
-        list.push_back(toJson(task));
-    json["task_list"] = std::move(list);
-    return json;
 }
 
 void describeJob(Context& context, const std::string& name) {
     const NamedTasks named = parseTask(name);
-    jobs::Link link;
-    const jobs::JobDescription job = link.get(named.job);
-    const std::vector<jobs::TaskRow> tasks = describeTasks(link, named);
-    if (context.printJson(jsonOf(job, tasks)))
+    const auto system = context.openJobs();
+    const jobs::JobDescription job = system->get(named.job);
+    const std::vector<jobs::TaskRow> tasks = describeTasks(*system, named);
+    if (printJson(context.options, toJson(job, tasks)))
         return;
     if (job.isArray && named.isWhole)
         describeArray(job, tasks);
@@ -105,7 +95,7 @@ void addJobs(CLI::App& app, Context& context) {
     command->callback([&context, arguments] {
         context.command = [&context, arguments] {
             if (arguments->machines)
-                listMachines(context, *arguments);
+                listMachines(context.options, *arguments);
             else
                 listJobs(context, *arguments);
         };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// jupyter: kernels that run in their own environment. "install" derives a kernelspec from an
-// existing one. Jupyter then starts "jupyter run", which requests the GPUs and becomes the kernel
-// in the same process. Interrupting, restarting and ending the kernel therefore work as usual, and
-// the environment ends with it.
+// jupyter: Jupyter kernels that run in their own environment. "install" derives a kernelspec from
+// an existing one. Jupyter then starts "jupyter run", which requests the GPUs and becomes the
+// kernel in the same process. Interrupting, restarting and ending the kernel therefore work as
+// usual, and the environment ends with it.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
@@ -10,8 +10,8 @@
 #include "client/genvctl/jupyter/kernelspec.hpp"
 #include "client/genvctl/shell/execution.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/sentences.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -26,11 +26,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How long Jupyter's server, console and nbconvert wait for a kernel by default.
+// How long Jupyter's server, console and nbconvert wait for a Jupyter kernel by default.
 constexpr std::chrono::seconds jupyterTimeout{60};
 
 // Selects one of Jupyter's folders.
-struct KernelPlace {
+struct JupyterKernelPlace {
     bool user = false;
     bool active = false;
     std::optional<std::string> prefix;
@@ -48,11 +48,11 @@ struct KernelPlace {
     }
     [[nodiscard]] std::optional<fs::path> folder() const {
         if (user)
-            return userKernelFolder();
+            return userJupyterKernelFolder();
         if (active)
-            return activeKernelFolder();
+            return activeJupyterKernelFolder();
         if (prefix)
-            return kernelFolderBelow(*prefix);
+            return jupyterKernelFolderBelow(*prefix);
         return std::nullopt;
     }
 };
@@ -63,7 +63,7 @@ struct InstallArguments {
     std::optional<std::string> displayName;
     std::string kernel = "python3";
     std::optional<std::string> from;
-    KernelPlace place;
+    JupyterKernelPlace place;
     bool force = false;
 };
 
@@ -118,12 +118,12 @@ void warnOfProgram(const Json& document, std::size_t at) {
              "If that is not the one, install it from a kernelspec with a whole path: --from.");
 }
 
-void install(Context& context, const InstallArguments& arguments) {
+void install(const GlobalOptions& global, const InstallArguments& arguments) {
     arguments.environment.check();
     const Kernelspec base = baseOf(arguments);
     const std::string name = kernelspecName(
         arguments.name ? *arguments.name : base.folder.filename().native() + "-genv");
-    const fs::path folder = arguments.place.folder().value_or(userKernelFolder()) / name;
+    const fs::path folder = arguments.place.folder().value_or(userJupyterKernelFolder()) / name;
 
     std::vector<std::string> launcher{ownPath(), "jupyter", "run", "--name", name};
     const std::vector<std::string> words = arguments.environment.words();
@@ -136,15 +136,15 @@ void install(Context& context, const InstallArguments& arguments) {
 
     warnOfTimeout(arguments.environment);
     warnOfProgram(document, launcher.size() + 1);
-    if (context.printJson(
-            {{"name", name}, {"display_name", shownName}, {"folder", folder.native()}}))
+    if (printJson(global,
+                  {{"name", name}, {"display_name", shownName}, {"folder", folder.native()}}))
         return;
     print(fmt::format("The kernel \"{}\" is now in\n  {}\nChoose it in a notebook, or run: jupyter "
                       "console --kernel {}\nRemove it with: genvctl jupyter uninstall {}\n",
                       shown(shownName), shown(folder.native()), name, name));
 }
 
-void uninstall(const std::string& given, const KernelPlace& place) {
+void uninstall(const std::string& given, const JupyterKernelPlace& place) {
     const std::string name = kernelspecName(given);
     const auto chosen = place.folder();
     const fs::path folder = chosen ? *chosen / name : findKernelspec(name);
@@ -179,7 +179,7 @@ void addInstall(CLI::App& jupyter, Context& context) {
                       "Replace a kernelspec that genvctl did not write");
     command->footer("Each kernel gets one GPU unless --gpus is given.");
     command->callback([&context, arguments] {
-        context.command = [&context, arguments] { install(context, *arguments); };
+        context.command = [&context, arguments] { install(context.options, *arguments); };
     });
 }
 
@@ -187,14 +187,14 @@ void addUninstall(CLI::App& jupyter, Context& context) {
     CLI::App* command =
         jupyter.add_subcommand("uninstall", "Remove a kernel that \"install\" added");
     const auto name = std::make_shared<std::string>();
-    const auto place = std::make_shared<KernelPlace>();
+    const auto place = std::make_shared<JupyterKernelPlace>();
     command->add_option("NAME", *name, "Remove the kernelspec NAME")->required()->type_name("");
     place->addTo(*command);
     command->callback(
         [&context, name, place] { context.command = [name, place] { uninstall(*name, *place); }; });
 }
 
-void addRunKernel(CLI::App& jupyter, Context& context) {
+void addRunJupyterKernel(CLI::App& jupyter, Context& context) {
     CLI::App* command =
         jupyter.add_subcommand("run", "Run a kernel in its own environment, as Jupyter does");
     const auto options = std::make_shared<OwnEnvironmentOptions>();
@@ -203,8 +203,9 @@ void addRunKernel(CLI::App& jupyter, Context& context) {
     command->callback([&context, options, command] {
         const std::vector<std::string> words = commandWords(*command);
         context.command = [&context, options, words] {
-            // A connection file with an unexpected name must not prevent the kernel from starting.
-            enterOwnEnvironment(context, *options, kernelIdAmong(words));
+            // A connection file with an unexpected name must not prevent the Jupyter kernel from
+            // starting.
+            enterOwnEnvironment(context, *options, jupyterKernelIdAmong(words));
             execute(words);
         };
     });
@@ -218,7 +219,7 @@ void addJupyter(CLI::App& app, Context& context) {
     jupyter->require_subcommand(1);
     addInstall(*jupyter, context);
     addUninstall(*jupyter, context);
-    addRunKernel(*jupyter, context);
+    addRunJupyterKernel(*jupyter, context);
 }
 
 } // namespace genv::ctl

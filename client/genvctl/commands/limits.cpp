@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // limits: the limits of one user or of all users, and the used part of each.
-#include "client/genvctl/reports/limits.hpp"
-
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
+#include "client/genvctl/reports/limit_tables.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
@@ -26,8 +25,8 @@ namespace {
 void limits(Context& context, const ListingOptions& options, const std::string& user) {
     const std::uint32_t uid = user.empty() ? context.uid() : context.uidOf(user);
     const auto limits = context.client().limits(uid);
-    if (!context.printJson({{"uid", uid}, {"limits", limitsJson(limits)}}))
-        options.print(context, limitsTable(limits, options.format != "csv"));
+    if (!printJson(context.options, {{"uid", uid}, {"limits", limitsJson(limits)}}))
+        options.print(context.options, limitsTable(limits, options.format != "csv"));
 }
 
 // Returns the users who hold something, and the users with limits of their own.
@@ -52,16 +51,16 @@ std::map<std::uint32_t, std::string> findUsers(Context& context) {
 }
 
 void allLimits(Context& context, const ListingOptions& options) {
-    std::vector<UserLimits> users;
+    std::vector<UserLimitUse> users;
     for (const auto& [uid, name] : findUsers(context))
         users.push_back({name, uid, context.client().limits(uid)});
-    std::sort(users.begin(), users.end(), [](const UserLimits& a, const UserLimits& b) {
+    std::sort(users.begin(), users.end(), [](const UserLimitUse& a, const UserLimitUse& b) {
         return std::tie(a.user, a.uid) < std::tie(b.user, b.uid);
     });
-    if (context.printJson(allLimitsJson(users)))
+    if (printJson(context.options, allLimitsJson(users)))
         return;
     const auto width = context.options.full ? std::nullopt : terminalWidth();
-    options.print(context,
+    options.print(context.options,
                   options.format == "csv" ? allLimitsNumbers(users) : allLimitsTable(users, width));
 }
 

@@ -7,7 +7,7 @@
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/turn.hpp"
 #include "client/genvctl/shell/execution.hpp"
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>

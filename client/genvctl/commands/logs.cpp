@@ -2,12 +2,13 @@
 // logs: prints the output of a job, and follows it until the job ends.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/job_text.hpp"
 #include "client/genvctl/jobs/log_file.hpp"
 #include "client/genvctl/jobs/log_watch.hpp"
 #include "client/genvctl/jobs/selection.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -95,8 +96,8 @@ void printLogs(const NamedTasks& named, const std::vector<jobs::TaskRow>& tasks,
 /// Follows the logs of tasks until all have ended.
 class Follower {
   public:
-    Follower(jobs::Link& link, jobs::JobNumber job, LogPrinter& printer)
-        : link_(link), job_(job), printer_(printer) {}
+    Follower(JobSystem& system, jobs::JobNumber job, LogPrinter& printer)
+        : system_(system), job_(job), printer_(printer) {}
 
     /// Returns the worst exit status.
     int run(std::vector<jobs::TaskRow> tasks) {
@@ -105,14 +106,14 @@ class Follower {
             printNew(tasks);
             if (tasks.empty())
                 return status_;
-            const auto changes = link_.await(watch_.descriptor(), untilNote);
+            const auto changes = system_.await(watch_.descriptor(), untilNote);
             if (untilNote && !changes.all && changes.jobs.empty()) {
                 noteWaiting(tasks);
                 untilNote.reset();
             }
             watch_.drain();
             if (changes.all || changes.jobs.contains(job_))
-                tasks = link_.tasks(job_, numbersOf(tasks));
+                tasks = system_.tasks(job_, numbersOf(tasks));
         }
     }
 
@@ -148,26 +149,26 @@ class Follower {
         std::erase_if(tasks, [](const jobs::TaskRow& task) { return task.hasEnded(); });
     }
 
-    jobs::Link& link_;
+    JobSystem& system_;
     jobs::JobNumber job_;
     LogPrinter& printer_;
     LogWatch watch_;
     int status_ = 0;
 };
 
-void runLogs(const LogsArguments& arguments) {
+void runLogs(Context& context, const LogsArguments& arguments) {
     const NamedTasks named = parseTask(arguments.job);
-    jobs::Link link;
+    const auto system = context.openJobs();
     if (arguments.follow)
-        link.listen();
-    const jobs::JobDescription job = link.get(named.job);
-    const std::vector<jobs::TaskRow> tasks = describeTasks(link, named);
+        system->listen();
+    const jobs::JobDescription job = system->get(named.job);
+    const std::vector<jobs::TaskRow> tasks = describeTasks(*system, named);
     LogPrinter printer(named, job.isArray && named.isWhole, arguments.tail);
     if (!arguments.follow) {
         printLogs(named, tasks, printer);
         return;
     }
-    endWith(Follower(link, named.job, printer).run(tasks));
+    endWith(Follower(*system, named.job, printer).run(tasks));
 }
 
 } // namespace
@@ -184,8 +185,9 @@ void addLogs(CLI::App& app, Context& context) {
     command->footer(
         "With --follow, a job that waits is waited for, Ctrl-C ends only this command,\n"
         "and the exit status is the job's.");
-    command->callback(
-        [&context, arguments] { context.command = [arguments] { runLogs(*arguments); }; });
+    command->callback([&context, arguments] {
+        context.command = [&context, arguments] { runLogs(context, *arguments); };
+    });
 }
 
 } // namespace genv::ctl

@@ -3,7 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/monitor_options.hpp"
-#include "client/genvctl/remote/hosts.hpp"
+#include "client/genvctl/remote/remote_hosts.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -23,7 +23,7 @@ void addMonitor(CLI::App& app, Context& context) {
         context.command = [&context, options] {
             MonitoredHosts hosts;
             if (context.options.host)
-                hosts.hosts = HostOptions{}.list(context);
+                hosts.hosts = HostOptions{}.list(context.options.host);
             becomeExporter(*options, hosts);
         };
     });

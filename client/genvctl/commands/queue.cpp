@@ -3,10 +3,12 @@
 // cancels one.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/environment/loans.hpp"
+#include "client/genvctl/objects/machine_objects.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/reports/queue_report.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -27,23 +29,22 @@ struct QueueArguments {
     bool why = false;
 };
 
-Json jsonOf(const QueueDescription& request) {
-    return {{"position", request.position},
-            {"ticket", request.entry.ticket},
-            {"environment", request.entry.environment},
-            {"uid", request.entry.uid},
-            {"user", request.user},
-            {"gpus", request.entry.gpus},
-            {"since", toJson(request.entry.since)},
-            {"parent", orNull(request.parent)}};
+bool isFair(const std::vector<WaitingRequest>& queue) {
+    return !queue.empty() && queue.front().description.order == "fair";
 }
 
-bool isFair(const std::vector<QueueDescription>& queue) {
-    return !queue.empty() && queue.front().order == "fair";
+// Returns a note on a request: its parent, its taking, or for whom its environment is parked.
+std::string noteOn(const WaitingRequest& request, const LoanStates& loans) {
+    const QueueDescription& known = request.description;
+    if (request.taking)
+        return fmt::format(" ({})", takingText(*request.taking));
+    if (request.resumes)
+        return fmt::format(" ({})", parkingNote(loans, known.entry.environment, currentTime()));
+    return known.parent ? " (within " + *known.parent + ")" : std::string();
 }
 
-void printTable(const Context& context, const std::vector<QueueDescription>& queue,
-                const ListingOptions& options) {
+void printTable(const Context& context, const std::vector<WaitingRequest>& queue,
+                const LoanStates& loans, const ListingOptions& options) {
     const bool isCsv = options.format == "csv";
     Table table({{"POSITION", 10},
                  {"ENV ID", 12, 1},
@@ -51,33 +52,32 @@ void printTable(const Context& context, const std::vector<QueueDescription>& que
                  {"GPUS", 6},
                  {"SINCE", 17},
                  {"TICKET", 0, 2}});
-    for (const QueueDescription& request : queue) {
+    for (const WaitingRequest& waiting : queue) {
+        const QueueDescription& request = waiting.description;
         const QueueEntry& entry = request.entry;
-        const std::string within =
-            request.parent && !isCsv ? " (within " + *request.parent + ")" : "";
+        const std::string note = isCsv ? "" : noteOn(waiting, loans);
         table.add({std::to_string(request.position), entry.environment,
                    fmt::format("{}({})", request.user, entry.uid), std::to_string(entry.gpus),
-                   options.time(entry.since) + within, std::to_string(entry.ticket)});
+                   options.time(entry.since) + note, std::to_string(entry.ticket)});
     }
-    options.print(context, table);
+    options.print(context.options, table);
     if (isFair(queue) && !isCsv && !options.noHeader)
         fmt::print("In fair order: users who have used less for their weight are first.\n");
 }
 
 void printQueue(Context& context, const QueueArguments& arguments) {
-    const auto queue = context.client().describeQueue();
-    Json json = Json::array();
-    for (const QueueDescription& request : queue) {
-        json.push_back(jsonOf(request));
-        if (arguments.why)
-            json.back().update(standingJson(request));
-    }
-    if (context.printJson(json))
+    const auto queue = context.client().queue();
+    if (context.options.json != JsonMode::Off) {
+        const MachineAnswers answers{context.client().machine(), queue, std::nullopt};
+        printJson(context.options, MachineObjects(answers).queue());
         return;
+    }
+    const LoanStates loans = loansIn(context.client(), queue);
     if (arguments.why)
-        fmt::print("{}", queueReport(queue, currentTime(), terminalWidth().value_or(reportWidth)));
+        fmt::print("{}",
+                   queueReport(queue, loans, currentTime(), terminalWidth().value_or(reportWidth)));
     else
-        printTable(context, queue, arguments.listing);
+        printTable(context, queue, loans, arguments.listing);
 }
 
 } // namespace

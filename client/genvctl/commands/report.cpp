@@ -8,7 +8,7 @@
 #include "client/genvctl/reports/fair_report.hpp"
 #include "client/genvctl/reports/usage_report.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -38,12 +38,11 @@ std::vector<HistoryEvent> eventsOf(Context& context, const HistoryQuery& query) 
     std::vector<HistoryEvent> events;
     context.authorized([&](Client& client) {
         events.clear();
-        client.historyWithParents(
-            query, [&](const HistoryEvent& event, const std::optional<std::string>& parent) {
-                const bool isHold = event.kind != "refused" && !event.kind.starts_with("wait-");
-                if (!parent || !isHold)
-                    events.push_back(event);
-            });
+        client.history(query, [&](const HistoryEvent& event) {
+            const bool isHold = event.kind != "refused" && !event.kind.starts_with("wait-");
+            if (!event.parent || !isHold)
+                events.push_back(event);
+        });
     });
     return events;
 }
@@ -72,6 +71,15 @@ std::vector<HeldNow> heldNow(Client& client, const std::vector<Device>& devices,
     return held;
 }
 
+std::vector<std::string> parkedNow(Client& client) {
+    std::vector<std::string> parked;
+    for (const Environment& environment : client.machine().environments) {
+        if (environment.parking.state == "parked")
+            parked.push_back(environment.id);
+    }
+    return parked;
+}
+
 UsageInput gather(Context& context, const HistoryOptions& options) {
     const Time now = currentTime();
     HistoryQuery query = options.query(context, now - std::chrono::hours{24 * 7});
@@ -82,6 +90,7 @@ UsageInput gather(Context& context, const HistoryOptions& options) {
         input.uid = query.uid().value_or(context.uid());
     input.devices = context.client().devices();
     input.held = heldNow(context.client(), input.devices, input.uid);
+    input.parked = parkedNow(context.client());
     query.setKinds(kindsOfUsage());
     query.setUntil(std::nullopt); // attachments that ended later may have begun earlier
     query.setSince(std::max(input.period.since - lookBack, Time{}));
@@ -167,7 +176,9 @@ std::vector<std::string> exactCellsOf(const Usage& usage) {
             std::to_string(usage.waits.count),
             waited ? secondsText(exact(usage.waits.mean())) : "",
             waited ? secondsText(exact(usage.waits.max)) : "",
-            std::to_string(usage.refusals)};
+            std::to_string(usage.refusals),
+            secondsText(exact(usage.parked)),
+            secondsText(exact(usage.taken))};
 }
 
 std::vector<std::string> cellsOf(const Usage& usage) {
@@ -181,12 +192,15 @@ std::vector<std::string> cellsOf(const Usage& usage) {
             std::to_string(usage.waits.count),
             waited ? spanText(usage.waits.mean()) : "",
             waited ? spanText(usage.waits.max) : "",
-            std::to_string(usage.refusals)};
+            std::to_string(usage.refusals),
+            Hours::text(Hours::round(usage.parked)),
+            Hours::text(Hours::round(usage.taken))};
 }
 
 const std::vector<std::string>& usageTitles() {
-    static const std::vector<std::string> titles{"HELD",  "USED", "IDLE",    "UNKNOWN", "ATTACHED",
-                                                 "WAITS", "MEAN", "LONGEST", "REFUSED"};
+    static const std::vector<std::string> titles{"HELD",     "USED",   "IDLE", "UNKNOWN",
+                                                 "ATTACHED", "WAITS",  "MEAN", "LONGEST",
+                                                 "REFUSED",  "PARKED", "TAKEN"};
     return titles;
 }
 
@@ -216,6 +230,15 @@ void printTable(Context& context, const ListingOptions& options, const std::stri
     }
     std::vector<std::string> titles{title};
     titles.insert(titles.end(), usageTitles().begin(), usageTitles().end());
+    // Few machines have parked environments, and fewer those that were parked for others.
+    for (const auto part : {&Usage::taken, &Usage::parked}) {
+        if (std::ranges::any_of(
+                rows, [&](const UsageRow& row) { return ((*row.usage).*part).count() > 0; }))
+            break;
+        titles.pop_back();
+        for (auto& line : lines)
+            line.pop_back();
+    }
     std::vector<Table::Column> columns;
     std::size_t taken = 0;
     for (std::size_t i = 0; i < titles.size(); ++i) {
@@ -244,7 +267,7 @@ void printTable(Context& context, const ListingOptions& options, const std::stri
             lines[i].push_back(bar(*rows[i].usage, max, std::min(width - taken, maxBarWidth)));
         table.add(std::move(lines[i]));
     }
-    options.print(context, std::move(table));
+    options.print(context.options, std::move(table));
 }
 
 Table csvTable(const std::vector<UsageRow>& users, const std::vector<UsageRow>& jobs,
@@ -260,7 +283,9 @@ Table csvTable(const std::vector<UsageRow>& users, const std::vector<UsageRow>& 
                  {"WAITS"},
                  {"MEAN_WAIT_SECONDS"},
                  {"LONGEST_WAIT_SECONDS"},
-                 {"REFUSED"}});
+                 {"REFUSED"},
+                 {"PARKED_SECONDS"},
+                 {"TAKEN_SECONDS"}});
     const auto add = [&](const char* by, const std::vector<UsageRow>& rows) {
         for (const UsageRow& row : rows) {
             std::vector<std::string> line{by, row.name, row.id};
@@ -280,6 +305,8 @@ void addJson(Json& json, const Usage& usage) {
     json["used"] = usage.used.count();
     json["idle"] = usage.idle().count();
     json["unknown"] = usage.unknown.count();
+    json["parked"] = usage.parked.count();
+    json["taken"] = usage.taken.count();
     json["attachments"] = usage.attachments;
     json["waits"] = {{"count", usage.waits.count},
                      {"mean", usage.waits.mean().count()},
@@ -321,7 +348,7 @@ void report(Context& context, const ReportArguments& arguments) {
     }
     const UsageInput input = gather(context, arguments.history);
     const UsageReport report = usageReport(input);
-    if (context.printJson(reportJson(input.period, report, arguments.by)))
+    if (printJson(context.options, reportJson(input.period, report, arguments.by)))
         return;
     const bool isBoth = arguments.by == "both";
     const bool isByUser = isBoth || arguments.by == "user";
@@ -331,7 +358,7 @@ void report(Context& context, const ReportArguments& arguments) {
     const auto jobs = isByJob ? jobRows(report) : std::vector<UsageRow>{};
     const auto devices = isByDevice ? deviceRows(report) : std::vector<UsageRow>{};
     if (arguments.listing.format == "csv") {
-        arguments.listing.print(context, csvTable(users, jobs, devices));
+        arguments.listing.print(context.options, csvTable(users, jobs, devices));
         return;
     }
     if (isByUser)
@@ -360,9 +387,9 @@ void addReport(CLI::App& app, Context& context) {
     for (const char* other : {"--by", "--since", "--until", "--all", "--user"})
         fair->excludes(other);
     command->footer(
-        "HELD, USED, IDLE and UNKNOWN are hours, in CSV seconds, in JSON microseconds. A\n"
-        "device that several environments share counts once in its own row. WHEN is as\n"
-        "for \"genvctl history\".");
+        "HELD, USED, IDLE, UNKNOWN, PARKED and TAKEN are hours, in CSV seconds, in JSON\n"
+        "microseconds. A device that several environments share counts once in its own\n"
+        "row. WHEN is as for \"genvctl history\".");
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { report(context, *arguments); };
     });

@@ -55,8 +55,8 @@ void enter(Context& context, const RunArguments& arguments) {
     }
     if (arguments.login)
         LoginShell{id, arguments.noPrompt, arguments.wanted.nvmlFilter}.run(context.client());
-    startCommandWatch(id);
     setOwnVariables(context.client(), id, arguments.wanted.nvmlFilter);
+    watchCommand(id);
 }
 
 void runOnHost(const Context& context, const RunArguments& arguments,

@@ -44,9 +44,9 @@ constexpr const char* shellFooter =
 constexpr std::array otherShells{"sh",   "dash", "ash", "busybox", "ksh",
                                  "mksh", "tcsh", "csh", "nu",      "elvish"};
 
-Shell chosenShell(const Context& context, const std::optional<std::string>& named) {
-    if (!named && context.shell)
-        return context.shell->kind;
+Shell chosenShell(const std::optional<ShellLink>& link, const std::optional<std::string>& named) {
+    if (!named && link)
+        return link->kind;
     const std::string name = named ? *named : callingProgram();
     if (const auto shell = shellNamed(name))
         return *shell;
@@ -139,8 +139,8 @@ void warnOfRemaining(Context& context) {
     }
 }
 
-void requireSetUp(const Context& context) {
-    if (!context.shell)
+void requireSetUp(const std::optional<ShellLink>& link) {
+    if (!link)
         throw Failure(ExitStatus::Usage, "This shell is not set up for genv", setUpHint());
 }
 
@@ -156,11 +156,11 @@ void shell(Context& context, const ShellArguments& arguments) {
                       "expected one of --init, --deinit, --ok, --reattach and --reconfigure",
                       "See \"genvctl shell --help\".");
     if (arguments.init)
-        print(initCode(chosenShell(context, arguments.shell)));
+        print(initCode(chosenShell(context.shell, arguments.shell)));
     else if (arguments.deinit)
-        print(deinitCode(chosenShell(context, arguments.shell)));
+        print(deinitCode(chosenShell(context.shell, arguments.shell)));
     else if (arguments.ok)
-        requireSetUp(context);
+        requireSetUp(context.shell);
     else
         refresh(context, arguments);
 }
@@ -191,7 +191,7 @@ void addInit(CLI::App& app, Context& context) {
     CLI::App* old = app.add_subcommand("init")->group("");
     old->add_option("DASH")->type_name("");
     old->callback([&context] {
-        context.command = [&context] { print(initCode(chosenShell(context, {}))); };
+        context.command = [&context] { print(initCode(chosenShell(context.shell, {}))); };
     });
 }
 

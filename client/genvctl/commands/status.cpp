@@ -3,10 +3,12 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/environment/loans.hpp"
+#include "client/genvctl/objects/machine_objects.hpp"
 #include "client/genvctl/options/project.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/sentences.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -17,7 +19,27 @@ namespace genv::ctl {
 
 namespace {
 
-std::string statusText(const Environment& environment, bool isOverSubscribable) {
+// Describes an environment that is parked, parks or resumes, with its problem if it has one.
+std::string parkingText(const ParkingState& parking, const core::ParkedWhy& why) {
+    std::string text;
+    if (parking.state == "parked") {
+        const std::string because = core::becauseParked(why);
+        text = fmt::format("Parked {}{}: its programs hold {} of host memory; {}\n",
+                           parking.since ? relativeTime(*parking.since, currentTime()) : "",
+                           because.empty() ? "" : " " + because,
+                           core::nameMemory(core::Bytes{parking.memoryBytes}),
+                           core::describeComeback(why));
+    } else if (parking.state != "active") {
+        text =
+            fmt::format("{}: {} of {} moved\n", parking.state == "parking" ? "Parking" : "Resuming",
+                        core::nameMemory(core::Bytes{parking.movedBytes}),
+                        core::nameMemory(core::Bytes{parking.bytesToMove}));
+    }
+    return parking.problem.empty() ? text : text + "Problem: " + shown(parking.problem) + '\n';
+}
+
+std::string statusText(const Environment& environment, const LoanStates& loans) {
+    const ParkingState& parking = environment.parking;
     const auto orUnset = [](const std::optional<std::string>& text) {
         return shown(text.value_or("N/A"));
     };
@@ -30,45 +52,42 @@ std::string statusText(const Environment& environment, bool isOverSubscribable) 
                                               core::nameTime(*environment.expires))
                                 : "";
     const std::string lingering =
-        environment.lingering
+        environment.lingering && parking.state == "active"
             ? fmt::format("Lingering: no shell is registered any more; {} still {} its GPUs\n",
                           core::nameProcesses(environment.processes),
                           environment.processes.size() == 1 ? "uses" : "use")
             : "";
     return fmt::format("Environment is active ({})\n"
                        "{}\n"
-                       "{}{}"
+                       "{}{}{}"
                        "\n"
                        "Configuration\n"
                        "    Name: {}\n"
                        "    GPUs configured: {}\n"
                        "    GPU memory capacity: {}\n"
-                       "{}",
-                       shown(environment.id), devices, lingering, end,
+                       "{}{}",
+                       shown(environment.id), devices, lingering,
+                       parkingText(parking, whyParked(loans, environment.id)), end,
                        orUnset(fieldText(environment.configuration, Field::Name)),
                        orUnset(fieldText(environment.configuration, Field::Gpus)),
                        orUnset(fieldText(environment.configuration, Field::GpuMemory)),
-                       isOverSubscribable ? "    Over-subscribable: yes\n" : "");
+                       environment.overSubscribable ? "    Over-subscribable: yes\n" : "",
+                       environment.preemptible == "no"
+                           ? ""
+                           : fmt::format("    Preemptible: {}\n", environment.preemptible));
 }
 
 void status(Context& context) {
     const auto environment = context.activeEnvironment();
     if (!environment) {
-        if (!context.printJson({{"active", false}}))
+        if (!printJson(context.options, nullptr))
             print("Environment is not active\n");
         return;
     }
-    const bool isOverSubscribable = context.client().isOverSubscribable(environment->id);
-    const bool printed = context.printJson(
-        {{"active", true},
-         {"id", environment->id},
-         {"lingering", environment->lingering},
-         {"devices", environment->devices},
-         {"expires", environment->expires ? toJson(*environment->expires) : Json(nullptr)},
-         {"over_subscribable", isOverSubscribable},
-         {"config", toJson(environment->configuration)}});
-    if (!printed)
-        print(statusText(*environment, isOverSubscribable));
+    if (context.options.json != JsonMode::Off)
+        printJson(context.options, environmentObject(context.client(), environment->id));
+    else
+        print(statusText(*environment, loanStates(context.client(), {*environment})));
 }
 
 void home(bool quiet) {

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// submit: records a command or a script as a job of genv-jobs.
+// submit: records a command or a script as a job.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
-#include "client/genvctl/jobs/script.hpp"
-#include "client/genvctl/jobs/script_options.hpp"
+#include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/submit_options.hpp"
 #include "client/genvctl/options/json_option.hpp"
 #include "client/genvctl/shell/execution.hpp"
 #include "client/genvctl/shell/variables.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "client/jobs/link/link.hpp"
-#include "client/slurm_jobs.hpp"
-#include "core/error.hpp"
-#include "core/sentences.hpp"
-#include "core/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -22,7 +17,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string_view>
 
@@ -65,80 +59,26 @@ std::uint32_t currentUmask() {
     return mask;
 }
 
-std::string pathOfThisProgram() {
-    std::error_code error;
-    const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-    return error || !std::filesystem::exists(path, error) ? "genvctl" : path.native();
-}
-
-void refuseInSlurmJob() {
-    if (client::jobOfThisProcess())
-        throw Failure(ExitStatus::Usage,
-                      "genvctl submits no jobs inside a Slurm job: Slurm assigns the GPUs of this "
-                      "machine",
-                      "\"sbatch --gpus N --wrap COMMAND\" submits a job to Slurm.");
-}
-
-// Returns the name for a job without --name; nothing if the file's name is not a valid one.
-std::optional<std::string> nameOfScript(const Script& script) {
-    try {
-        core::requireName(script.name);
-        return script.name;
-    } catch (const core::Error&) {
-        return std::nullopt;
-    }
-}
-
-void requireScript(const std::string& word) {
-    std::error_code error;
-    const bool isFile = word == "-" || (std::filesystem::exists(word, error) &&
-                                        !std::filesystem::is_directory(word, error));
-    if (!isFile)
-        throw Failure(ExitStatus::Usage,
-                      fmt::format("there is no script \"{}\"", core::escaped(word)),
-                      fmt::format("Put \"--\" before a command: \"genvctl submit -- {}\".",
-                                  core::escaped(word)));
-}
-
-jobs::NewJob jobOf(const SubmitOptions& options, const CLI::App& command,
-                   const std::vector<std::string>& words) {
-    const bool isMarked = !words.empty() && words.front() == "--";
-    if (options.detach || isMarked) {
-        jobs::NewJob job = options.read(command);
-        job.command = commandWords(command);
-        return job;
-    }
-    if (words.empty())
-        throw Failure(ExitStatus::Usage, "missing command or script",
-                      "\"genvctl submit -- COMMAND\" submits a command, \"genvctl submit FILE\" a "
-                      "script.");
-    requireScript(words.front());
-    const Script script = readScript(words.front());
-    jobs::NewJob job = readWithScript(command, script);
-    job.command = commandOf(script, pathOfThisProgram(), {words.begin() + 1, words.end()});
-    if (!job.name)
-        job.name = nameOfScript(script);
-    return job;
-}
-
-void tellLingering(jobs::Lingering lingering) {
-    if (lingering == jobs::Lingering::Enabled)
+void tellLingering(jobs::LingeringChange lingering) {
+    if (lingering == jobs::LingeringChange::Enabled)
         printNoteForPerson("Your jobs go on after you log out.");
-    else if (lingering == jobs::Lingering::Refused)
+    else if (lingering == jobs::LingeringChange::Refused)
         warn("your jobs end when you log out: lingering was refused",
              "Ask an administrator for \"loginctl enable-linger\", or stay logged in.");
 }
 
-const char* wordOf(jobs::Lingering lingering) {
-    return lingering == jobs::Lingering::Enabled   ? "enabled"
-           : lingering == jobs::Lingering::Refused ? "refused"
-                                                   : "unchanged";
+const char* wordOf(jobs::LingeringChange lingering) {
+    return lingering == jobs::LingeringChange::Enabled   ? "enabled"
+           : lingering == jobs::LingeringChange::Refused ? "refused"
+                                                         : "unchanged";
 }
 
-void printSubmitted(Context& context, const jobs::NewJob& job, const jobs::Submitted& submitted) {
+void printSubmitted(const GlobalOptions& global, const jobs::NewJob& job,
+                    const jobs::Submitted& submitted) {
     tellLingering(submitted.lingering);
     const std::size_t tasks = job.isArray ? job.tasks.size() : 1;
-    if (context.printJson(
+    if (printJson(
+            global,
             {{"job", submitted.job}, {"tasks", tasks}, {"lingering", wordOf(submitted.lingering)}}))
         return;
     if (!terminalWidth())
@@ -151,13 +91,14 @@ void printSubmitted(Context& context, const jobs::NewJob& job, const jobs::Submi
 
 void submit(Context& context, const SubmitOptions& options, const CLI::App& command,
             const std::vector<std::string>& words) {
-    refuseInSlurmJob();
     options.check(command);
-    jobs::NewJob job = jobOf(options, command, words);
-    job.folder = folderOfSubmission();
-    job.umask = currentUmask();
-    job.environment = variablesForJob(options.wanted.nvmlFilter);
-    printSubmitted(context, job, jobs::Link().submit(job));
+    const auto system = context.openJobs();
+    Work work = readWork(command, words, options.detach,
+                         [&](const CLI::App& all) { system->requireOptions(all); });
+    work.job.folder = folderOfSubmission();
+    work.job.umask = currentUmask();
+    work.job.environment = variablesForJob(options.wanted.nvmlFilter);
+    printSubmitted(context.options, work.job, system->submit(work));
 }
 
 } // namespace

@@ -3,7 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
-#include "client/genvctl/reports/enforcement.hpp"
+#include "client/genvctl/reports/enforcement_report.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>

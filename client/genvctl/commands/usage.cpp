@@ -4,7 +4,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
-#include "client/genvctl/reports/enforcement.hpp"
+#include "client/genvctl/reports/enforcement_report.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
@@ -28,7 +28,7 @@ void snapshot(Context& context, const std::string& type) {
 
 void executeReport(Context& context) {
     const std::string report = reportToSend(readReport(STDIN_FILENO), mayTerminateProcesses());
-    printActions(context,
+    printActions(context.options,
                  context.authorized([&](Client& client) { return client.execute(report); }));
 }
 

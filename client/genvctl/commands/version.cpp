@@ -2,7 +2,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ void addVersion(CLI::App& app, Context& context) {
         context.command = [&context] {
             const std::string number =
                 context.options.host ? context.client().status().version : GENV_VERSION;
-            if (!context.printJson({{"version", number}}))
+            if (!printJson(context.options, {{"version", number}}))
                 print(fmt::format("genv {}\n", shown(number)));
         };
     });

@@ -2,6 +2,7 @@
 // wait: waits until jobs have ended.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/selection.hpp"
 
 #include <CLI/CLI.hpp>
@@ -17,13 +18,13 @@ namespace genv::ctl {
 namespace {
 
 // Returns the exit status; nothing while it waits or runs.
-std::optional<int> statusNow(jobs::Link& link, const NamedTasks& named) {
+std::optional<int> statusNow(JobSystem& system, const NamedTasks& named) {
     if (named.isWhole) {
-        const jobs::JobDescription job = link.get(named.job);
+        const jobs::JobDescription job = system.get(named.job);
         return job.hasEnded() ? std::optional(statusOf(job)) : std::nullopt;
     }
     int worst = 0;
-    for (const jobs::TaskRow& task : describeTasks(link, named)) {
+    for (const jobs::TaskRow& task : describeTasks(system, named)) {
         if (!task.hasEnded())
             return std::nullopt;
         worst = std::max(worst, statusOf(task));
@@ -31,9 +32,8 @@ std::optional<int> statusNow(jobs::Link& link, const NamedTasks& named) {
     return worst;
 }
 
-int waitForAll(std::vector<NamedTasks> pending) {
-    jobs::Link link;
-    link.listen();
+int waitForAll(JobSystem& system, std::vector<NamedTasks> pending) {
+    system.listen();
     int worst = 0;
     jobs::Link::Changes changes;
     changes.all = true;
@@ -41,12 +41,12 @@ int waitForAll(std::vector<NamedTasks> pending) {
         std::erase_if(pending, [&](const NamedTasks& named) {
             if (!changes.all && !changes.jobs.contains(named.job))
                 return false;
-            const auto status = statusNow(link, named);
+            const auto status = statusNow(system, named);
             worst = std::max(worst, status.value_or(0));
             return status.has_value();
         });
         if (!pending.empty())
-            changes = link.await();
+            changes = system.await(-1, {});
     }
     return worst;
 }
@@ -63,11 +63,11 @@ void addWait(CLI::App& app, Context& context) {
         "Exits with the highest status of the jobs: 128+N for signal N, and 1 for a job\n"
         "that was lost or canceled.");
     command->callback([&context, jobs] {
-        context.command = [jobs] {
+        context.command = [&context, jobs] {
             std::vector<NamedTasks> named;
             for (const std::string& job : *jobs)
                 named.push_back(parseTasks(job));
-            endWith(waitForAll(std::move(named)));
+            endWith(waitForAll(*context.openJobs(), std::move(named)));
         };
     });
 }

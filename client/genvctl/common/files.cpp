@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/common/files.hpp"
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 
 #include <fcntl.h>

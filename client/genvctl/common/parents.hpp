@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Looks up the parents of nested environments, as Client::parents() returns them.
+// The parents of nested environments.
 #pragma once
 
 #include "genv/client.hpp"
@@ -14,6 +14,16 @@ namespace genv::ctl {
 
 /// Maps the id of each nested environment to the id of its parent.
 using Parents = std::map<std::string, std::string>;
+
+/// Returns the parents of those environments that are nested.
+inline Parents parentsIn(const std::vector<Environment>& environments) {
+    Parents parents;
+    for (const Environment& environment : environments) {
+        if (environment.parent)
+            parents.emplace(environment.id, *environment.parent);
+    }
+    return parents;
+}
 
 /// Returns the parent of this environment.
 inline std::optional<std::string> parentOf(const Parents& parents, const std::string& id) {
@@ -31,7 +41,7 @@ inline std::vector<Attachment> holdersAttachments(Client& client) {
         devices.insert(attachment.device);
     if (devices.size() == attachments.size())
         return attachments;
-    const Parents parents = client.parents();
+    const Parents parents = parentsIn(client.machine().environments);
     std::erase_if(attachments, [&](const Attachment& attachment) {
         return parents.contains(attachment.environment);
     });

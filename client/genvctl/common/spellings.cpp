@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/common/spellings.hpp"
 
-#include "core/user_database.hpp"
+#include "core/base/user_database.hpp"
 
 namespace genv::ctl {
 

@@ -2,7 +2,7 @@
 // Handles signals to stop while a command waits for something else.
 #pragma once
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 
 #include <signal.h>
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A connection to the system bus with sd-bus, which starts faster than the library. One deadline
-// applies to all calls, and a call starts the service only if it says so.
+// A connection to the system bus for programs that must not wait for it: one deadline applies to
+// all calls, and a call starts the service only if it says so.
 #pragma once
 
 #include "dbus/contract/names.hpp"
 
-#include <systemd/sd-bus.h>
+#include <sdbus-c++/sdbus-c++.h>
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
-#include <vector>
+#include <type_traits>
+#include <utility>
 
 namespace genv::ctl {
 
@@ -25,8 +24,7 @@ class NoBus : public std::runtime_error {
 /// A call failed. what() is the message from the bus.
 class CallFailed : public std::runtime_error {
   public:
-    CallFailed(std::string name, const std::string& message)
-        : std::runtime_error(message), name_(std::move(name)) {}
+    explicit CallFailed(const sdbus::Error& error);
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     /// Whether the call timed out.
     [[nodiscard]] bool isLate() const;
@@ -40,6 +38,7 @@ struct BusObject {
     const char* service;
     const char* path;
     const char* interface;
+    bool startsService = false; ///< whether a call starts the service if it does not run
 };
 
 /// The manager object of the service.
@@ -48,43 +47,58 @@ inline constexpr BusObject manager{dbus::contract::busName, dbus::contract::mana
 
 class SystemBus {
   public:
-    struct Unref {
-        void operator()(sd_bus* bus) const { sd_bus_close_unref(bus); }
-        void operator()(sd_bus_message* message) const { sd_bus_message_unref(message); }
-    };
-    using Message = std::unique_ptr<sd_bus_message, Unref>;
-
     /// `timeout` applies to all calls together. Throws NoBus.
     explicit SystemBus(std::chrono::milliseconds timeout = std::chrono::seconds{2});
 
-    /// Creates a call without arguments for send(). Throws CallFailed.
-    [[nodiscard]] Message prepare(const BusObject& object, const char* method,
-                                  bool start = false) const;
+    /// Calls a method and returns its result. Throws CallFailed.
+    template <typename Result = void, typename... Arguments>
+    Result call(const BusObject& object, const char* method, const Arguments&... arguments) const {
+        return translated([&] {
+            Call call = prepare(object, method);
+            static_cast<void>((call.message << ... << arguments));
+            sdbus::MethodReply reply = send(call);
+            if constexpr (!std::is_void_v<Result>) {
+                Result result{};
+                reply >> result;
+                return result;
+            }
+        });
+    }
+    /// Returns the value of a property. Throws CallFailed.
+    template <typename Value>
+    [[nodiscard]] Value property(const BusObject& object, const char* name) const {
+        const BusObject properties{object.service, object.path, "org.freedesktop.DBus.Properties",
+                                   object.startsService};
+        return translated([&] {
+            return call<sdbus::Variant>(properties, "Get", std::string(object.interface),
+                                        std::string(name))
+                .template get<Value>();
+        });
+    }
     /// Throws CallFailed.
-    [[nodiscard]] Message send(const Message& call) const;
-
-    /// Throws CallFailed. If `argument` is not null, it is the only argument of the call.
-    [[nodiscard]] Message call(const BusObject& object, const char* method,
-                               const char* argument = nullptr, bool start = false) const;
-    /// Throws CallFailed.
-    [[nodiscard]] std::string text(const BusObject& object, const char* property) const;
-    [[nodiscard]] std::vector<std::string> texts(const BusObject& object,
-                                                 const char* property) const;
-    [[nodiscard]] std::int32_t number(const BusObject& object, const char* property) const;
-    [[nodiscard]] std::uint32_t count(const BusObject& object, const char* property) const;
-    /// Returns 0 if the object lacks the property. Throws CallFailed for other failures.
-    [[nodiscard]] std::uint64_t amount(const BusObject& object, const char* property) const;
     [[nodiscard]] bool hasOwner(const char* name) const;
-    /// Whether the bus can start a service of this name.
+    /// Whether the bus can start a service of this name. Throws CallFailed.
     [[nodiscard]] bool canStart(const char* name) const;
 
   private:
-    [[nodiscard]] std::uint64_t remainingTime() const;
-    [[nodiscard]] Message property(const BusObject& object, const char* name,
-                                   const char* type) const;
+    struct Call {
+        std::unique_ptr<sdbus::IProxy> proxy;
+        sdbus::MethodCall message;
+    };
 
-    std::uint64_t deadline_; ///< for all calls, in µs of the monotonic clock
-    std::unique_ptr<sd_bus, Unref> bus_;
+    template <typename Function>
+    static auto translated(Function function) {
+        try {
+            return function();
+        } catch (const sdbus::Error& error) {
+            throw CallFailed(error);
+        }
+    }
+    [[nodiscard]] Call prepare(const BusObject& object, const char* method) const;
+    [[nodiscard]] sdbus::MethodReply send(const Call& call) const;
+
+    std::chrono::steady_clock::time_point deadline_; ///< for all calls
+    std::unique_ptr<sdbus::IConnection> connection_;
 };
 
 } // namespace genv::ctl

@@ -3,8 +3,8 @@
 
 #include "client/genvctl/common/command_search.hpp"
 #include "client/genvctl/options/optional_times.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/limit_definitions.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/settings/limit_definitions.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -32,6 +32,8 @@ const std::vector<TableEntry>& table() {
         {"genvctl activate", "--id", {OwnEnvironment}},
         {"genvctl deactivate", "--id", {Environment}},
         {"genvctl extend", "--id", {Environment}},
+        {"genvctl park", "--id", {Environment}},
+        {"genvctl resume", "--id", {Environment}},
         {"genvctl run", "--id", {OwnEnvironment}},
         {"genvctl remote", "--strategy", {Words, {"most-free", "least-free", "memory", "order"}}},
         {"genvctl queue", "--cancel", {Ticket}},
@@ -57,6 +59,7 @@ const std::vector<TableEntry>& table() {
         {"genvctl", "--uuid", {DeviceUuid}},
         {"genvctl", "--wait", {Free}},
         {"genvctl", "--priority", {Free}},
+        {"genvctl", "--preemptible", {Words, {"park", "end"}}},
         {"genvctl", "--within", {OwnEnvironment}},
         {"genvctl", "--timeout", {Free}},
         {"genvctl", "--lifetime", {Free}},
@@ -94,7 +97,16 @@ const std::vector<TableEntry>& table() {
            "device-added",
            "device-removed",
            "open-refused",
-           "isolation-changed"}}},
+           "isolation-changed",
+           "parked",
+           "resumed",
+           "parking-failed",
+           "resume-delayed",
+           "process-lost",
+           "parked-long",
+           "taking-began",
+           "taking-ended",
+           "loan-ending"}}},
         {"genvctl", "--environment", {Environment}},
         {"genvctl", "--job", {Free}},
         {"genvctl", "--device", {Device}},
@@ -115,7 +127,7 @@ const std::vector<TableEntry>& table() {
         {"genvctl remote enforce", "--max-devices-for-user", {UserLimit}},
         {"genvctl remote enforce", "--max-hosts-for-user", {UserLimit}},
         {"genvctl remote enforce", "--max-hosts-per-user", {Free}},
-        {"genvctl config", "FIELD", {Words, {"gpus", "gpu-memory", "name"}}},
+        {"genvctl config", "FIELD", {Words, {"gpus", "gpu-memory", "name", "preemptible"}}},
         {"genvctl config", "VALUE", {Free}},
         {"genvctl extend", "TIME", {Free}},
         {"genvctl shell", "SHELL", {Words, {"bash", "zsh", "fish"}}},
@@ -123,8 +135,8 @@ const std::vector<TableEntry>& table() {
         {"genvctl doctor",
          "CHECK",
          {Words,
-          {"driver", "bus", "service", "polkit", "configuration", "isolation", "slurm", "genv-1",
-           "shell", "exporter", "versions"}}},
+          {"driver", "bus", "service", "polkit", "configuration", "isolation", "parking", "slurm",
+           "genv-1", "shell", "exporter", "versions"}}},
         {"genvctl terminate", "PID", {ComputeProcess}},
         {"genvctl policy check", "FILE", {File}},
         {"genvctl policy suggest", "--output", {File}},

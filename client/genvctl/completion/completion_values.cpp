@@ -1,41 +1,53 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/completion/completion_values.hpp"
 
+#include "client/genvctl/cluster/cluster_choice.hpp"
+#include "client/genvctl/cluster/jobs/slurm_jobs.hpp"
+#include "client/genvctl/common/listed_devices.hpp"
+#include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/jobs/job_text.hpp"
 #include "client/genvctl/remote/known_hosts.hpp"
 #include "client/genvctl/shell/variables.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 #include "client/jobs/link/link.hpp"
-#include "core/user_database.hpp"
+#include "core/base/user_database.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <fmt/ranges.h>
 #include <pwd.h>
-#include <systemd/sd-bus.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <set>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace genv::ctl {
 
 namespace {
 
-constexpr std::uint64_t timeoutMicroseconds = 1'000'000;
+constexpr std::chrono::seconds answerTimeout{1};
 // The first uid of a regular user on Debian; lower uids are system users.
 constexpr std::uint32_t firstPerson = 1000;
 constexpr std::uint32_t lastPerson = 60000;
 
-struct Unref {
-    void operator()(sd_bus* bus) const { sd_bus_flush_close_unref(bus); }
-    void operator()(sd_bus_message* message) const { sd_bus_message_unref(message); }
-};
-using Message = std::unique_ptr<sd_bus_message, Unref>;
+// Rows as the service lists them.
+using EnvironmentRow = sdbus::Struct<std::string, std::uint32_t, std::string, std::string,
+                                     std::uint64_t, std::vector<std::uint32_t>, sdbus::ObjectPath>;
+using AttachmentRow =
+    sdbus::Struct<std::uint32_t, std::string, std::string, std::uint64_t, std::uint64_t>;
+using ProcessRow = sdbus::Struct<std::uint32_t, std::uint32_t, std::string,
+                                 std::vector<sdbus::Struct<std::uint32_t, std::uint64_t>>>;
+using QueueRow =
+    sdbus::Struct<std::uint64_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>;
 
-struct EnvironmentRow {
+struct ListedEnvironment {
     std::string id;
     std::uint32_t uid = 0;
     std::string user;
@@ -44,127 +56,80 @@ struct EnvironmentRow {
     std::vector<std::uint32_t> processes;
 };
 
-struct DeviceRow {
-    std::uint32_t index = 0;
-    std::string uuid;
-    std::string model;
-    std::string path;
+struct DeviceCandidate {
+    ListedDevice device;
     std::vector<std::string> holders;
     bool isFree = false;
 };
 
-class Bus {
+// The running service. Where it does not answer, there are no candidates.
+class RunningService {
   public:
-    Bus() {
-        sd_bus* bus = nullptr;
-        if (sd_bus_open_system(&bus) >= 0)
-            bus_.reset(bus);
+    RunningService() {
+        try {
+            bus_.emplace(answerTimeout);
+        } catch (const NoBus&) { // NOLINT(bugprone-empty-catch): nothing answers
+        }
     }
 
-    /// Calls a method of the manager without arguments. Returns null on any failure.
-    [[nodiscard]] Message call(const char* member) const {
-        sd_bus_message* raw = nullptr;
-        if (!bus_ || sd_bus_message_new_method_call(bus_.get(), &raw, dbus::contract::busName,
-                                                    dbus::contract::managerPath, "dev.genv.Manager",
-                                                    member) < 0)
-            return nullptr;
-        const Message message(raw);
-        sd_bus_message_set_auto_start(message.get(), 0);
-        sd_bus_message* reply = nullptr;
-        if (sd_bus_call(bus_.get(), message.get(), timeoutMicroseconds, nullptr, &reply) < 0)
-            return nullptr;
-        return Message(reply);
+    template <typename Row>
+    [[nodiscard]] std::vector<Row> list(const char* method) const {
+        return ask(
+            [&](const SystemBus& bus) { return bus.call<std::vector<Row>>(manager, method); },
+            std::vector<Row>());
     }
-
+    [[nodiscard]] std::vector<ListedDevice> devices() const {
+        return ask(&listDevices, std::vector<ListedDevice>());
+    }
     /// Returns whether a device without holders is free, as far as the service says.
     [[nodiscard]] bool isFree(const std::string& path) const {
-        int free = 0;
-        return !bus_ ||
-               sd_bus_get_property_trivial(bus_.get(), dbus::contract::busName, path.c_str(),
-                                           "dev.genv.Device", "Free", nullptr, 'b', &free) < 0 ||
-               free != 0;
+        const BusObject device{dbus::contract::busName, path.c_str(), "dev.genv.Device"};
+        return ask([&](const SystemBus& bus) { return bus.property<bool>(device, "Free"); }, true);
     }
 
   private:
-    std::unique_ptr<sd_bus, Unref> bus_;
+    template <typename Question, typename Value>
+    [[nodiscard]] Value ask(const Question& question, Value otherwise) const {
+        try {
+            if (bus_)
+                return question(*bus_);
+        } catch (const CallFailed&) { // NOLINT(bugprone-empty-catch): as if it were absent
+        }
+        return otherwise;
+    }
+
+    std::optional<SystemBus> bus_;
 };
 
-// Reads the structures of an array; `row` reads one of them.
-template <typename Row>
-void forEach(sd_bus_message* message, const char* types, Row row) {
-    if (message == nullptr || sd_bus_message_enter_container(message, 'a', nullptr) <= 0)
-        return;
-    while (sd_bus_message_enter_container(message, 'r', types) > 0) {
-        row();
-        if (sd_bus_message_exit_container(message) < 0)
-            return;
+std::vector<ListedEnvironment> environments(const RunningService& service) {
+    std::vector<ListedEnvironment> found;
+    for (const auto& row : service.list<EnvironmentRow>("ListEnvironments"))
+        found.push_back({std::get<0>(row), std::get<1>(row), std::get<2>(row), std::get<3>(row),
+                         std::get<4>(row), std::get<5>(row)});
+    return found;
+}
+
+std::vector<DeviceCandidate> heldDevices(const RunningService& service) {
+    std::vector<DeviceCandidate> devices;
+    for (ListedDevice& device : service.devices())
+        devices.push_back({std::move(device), {}});
+    if (devices.empty())
+        return devices;
+    for (const auto& row : service.list<AttachmentRow>("ListAttachments")) {
+        const auto held = std::ranges::find_if(devices, [&](const DeviceCandidate& each) {
+            return each.device.index == std::get<0>(row);
+        });
+        if (held != devices.end())
+            held->holders.push_back(std::get<1>(row));
     }
+    for (DeviceCandidate& each : devices)
+        each.isFree = each.holders.empty() && service.isFree(each.device.path);
+    return devices;
 }
 
-std::vector<EnvironmentRow> environments(const Bus& bus) {
-    std::vector<EnvironmentRow> rows;
-    const Message reply = bus.call("ListEnvironments");
-    forEach(reply.get(), "susstauo", [&] {
-        EnvironmentRow row;
-        const char* id = "";
-        const char* user = "";
-        const char* name = "";
-        sd_bus_message_read(reply.get(), "susst", &id, &row.uid, &user, &name, &row.created);
-        const void* pids = nullptr;
-        std::size_t bytes = 0;
-        if (sd_bus_message_read_array(reply.get(), 'u', &pids, &bytes) >= 0) {
-            const auto* first = static_cast<const std::uint32_t*>(pids);
-            row.processes.assign(first, first + bytes / sizeof(std::uint32_t));
-        }
-        sd_bus_message_skip(reply.get(), "o");
-        row.id = id;
-        row.user = user;
-        row.name = name;
-        rows.push_back(std::move(row));
-    });
-    return rows;
-}
-
-std::vector<DeviceRow> devices(const Bus& bus) {
-    std::vector<DeviceRow> rows;
-    const Message reply = bus.call("ListDevices");
-    forEach(reply.get(), "ussto", [&] {
-        DeviceRow row;
-        const char* uuid = "";
-        const char* model = "";
-        const char* path = "";
-        sd_bus_message_read(reply.get(), "uss", &row.index, &uuid, &model);
-        sd_bus_message_skip(reply.get(), "t");
-        sd_bus_message_read(reply.get(), "o", &path);
-        row.path = path;
-        row.uuid = uuid;
-        row.model = model;
-        rows.push_back(std::move(row));
-    });
-    return rows;
-}
-
-std::vector<DeviceRow> heldDevices(const Bus& bus) {
-    std::vector<DeviceRow> rows = devices(bus);
-    const Message reply = rows.empty() ? nullptr : bus.call("ListAttachments");
-    forEach(reply.get(), "usstt", [&] {
-        std::uint32_t index = 0;
-        const char* id = "";
-        sd_bus_message_read(reply.get(), "us", &index, &id);
-        sd_bus_message_skip(reply.get(), "stt");
-        const auto row = std::find_if(rows.begin(), rows.end(),
-                                      [&](const DeviceRow& r) { return r.index == index; });
-        if (row != rows.end())
-            row->holders.emplace_back(id);
-    });
-    for (DeviceRow& row : rows)
-        row.isFree = row.holders.empty() && bus.isFree(row.path);
-    return rows;
-}
-
-std::vector<Candidate> environmentIds(const Bus& bus, bool onlyOwn) {
+std::vector<Candidate> environmentIds(const RunningService& service, bool onlyOwn) {
     std::vector<Candidate> found;
-    for (const EnvironmentRow& row : environments(bus)) {
+    for (const ListedEnvironment& row : environments(service)) {
         if (!onlyOwn || row.uid == geteuid() || geteuid() == 0)
             found.push_back({row.id, row.name.empty() ? row.user : row.user + ": " + row.name});
     }
@@ -172,11 +137,11 @@ std::vector<Candidate> environmentIds(const Bus& bus, bool onlyOwn) {
 }
 
 // Returns the id of this shell's environment if it still exists and belongs to the caller.
-std::optional<std::string> ownEnvironment(const Bus& bus) {
+std::optional<std::string> ownEnvironment(const RunningService& service) {
     const auto named = namedEnvironment();
     if (!named)
         return std::nullopt;
-    for (const EnvironmentRow& row : environments(bus)) {
+    for (const ListedEnvironment& row : environments(service)) {
         if (row.id == named->id && row.uid == geteuid() &&
             (named->created.empty() || named->created == std::to_string(row.created)))
             return row.id;
@@ -184,11 +149,11 @@ std::optional<std::string> ownEnvironment(const Bus& bus) {
     return std::nullopt;
 }
 
-std::vector<Candidate> deviceNames(const Bus& bus, ValueKind kind) {
+std::vector<Candidate> deviceNames(const RunningService& service, ValueKind kind) {
     const auto own =
-        kind == ValueKind::AttachedDevice ? ownEnvironment(bus) : std::optional<std::string>();
+        kind == ValueKind::AttachedDevice ? ownEnvironment(service) : std::optional<std::string>();
     std::vector<Candidate> found;
-    for (const DeviceRow& row : heldDevices(bus)) {
+    for (const DeviceCandidate& row : heldDevices(service)) {
         const bool isOwn =
             own && std::find(row.holders.begin(), row.holders.end(), *own) != row.holders.end();
         if (kind == ValueKind::AttachedDevice && !isOwn)
@@ -197,17 +162,18 @@ std::vector<Candidate> deviceNames(const Bus& bus, ValueKind kind) {
                                     : row.holders.empty()
                                         ? "in use outside genv or unavailable"
                                         : fmt::format("held by {}", fmt::join(row.holders, ", "));
-        found.push_back({kind == ValueKind::DeviceUuid ? row.uuid : std::to_string(row.index),
-                         fmt::format("{}, {}", row.model, holders)});
+        found.push_back(
+            {kind == ValueKind::DeviceUuid ? row.device.uuid : std::to_string(row.device.index),
+             fmt::format("{}, {}", row.device.model, holders)});
     }
     return found;
 }
 
-std::vector<Candidate> deviceCounts(const Bus& bus) {
+std::vector<Candidate> deviceCounts(const RunningService& service) {
     const std::size_t free = [&] {
-        const auto rows = heldDevices(bus);
+        const auto rows = heldDevices(service);
         return static_cast<std::size_t>(std::count_if(
-            rows.begin(), rows.end(), [](const DeviceRow& row) { return row.isFree; }));
+            rows.begin(), rows.end(), [](const DeviceCandidate& row) { return row.isFree; }));
     }();
     std::vector<Candidate> found;
     for (std::size_t count = 1; count <= free; ++count)
@@ -215,9 +181,9 @@ std::vector<Candidate> deviceCounts(const Bus& bus) {
     return found;
 }
 
-std::vector<Candidate> models(const Bus& bus) {
+std::vector<Candidate> models(const RunningService& service) {
     std::map<std::string, std::size_t> counts;
-    for (const DeviceRow& row : devices(bus))
+    for (const ListedDevice& row : service.devices())
         ++counts[row.model];
     std::vector<Candidate> found;
     for (const auto& [model, count] : counts)
@@ -227,9 +193,9 @@ std::vector<Candidate> models(const Bus& bus) {
 
 // Returns the owners of environments and the users in this machine's own user database. A remote
 // user database may have thousands of users and may be slow.
-std::map<std::string, std::uint32_t> people(const Bus& bus) {
+std::map<std::string, std::uint32_t> people(const RunningService& service) {
     std::map<std::string, std::uint32_t> found;
-    for (const EnvironmentRow& row : environments(bus))
+    for (const ListedEnvironment& row : environments(service))
         found.emplace(row.user, row.uid);
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/etc/passwd", "re"),
                                                                &std::fclose);
@@ -240,9 +206,9 @@ std::map<std::string, std::uint32_t> people(const Bus& bus) {
     return found;
 }
 
-std::vector<Candidate> rootProcesses(const Bus& bus) {
+std::vector<Candidate> rootProcesses(const RunningService& service) {
     std::vector<Candidate> found;
-    for (const EnvironmentRow& row : environments(bus)) {
+    for (const ListedEnvironment& row : environments(service)) {
         for (const std::uint32_t pid : row.processes)
             found.push_back(
                 {std::to_string(pid), fmt::format("environment {} of {}", row.id, row.user)});
@@ -250,44 +216,43 @@ std::vector<Candidate> rootProcesses(const Bus& bus) {
     return found;
 }
 
-std::vector<Candidate> computeProcesses(const Bus& bus) {
+std::vector<Candidate> computeProcesses(const RunningService& service) {
     std::vector<Candidate> found;
-    const Message reply = bus.call("ListProcesses");
-    forEach(reply.get(), "uusa(ut)", [&] {
-        std::uint32_t pid = 0;
-        std::uint32_t uid = 0;
-        const char* id = "";
-        sd_bus_message_read(reply.get(), "uus", &pid, &uid, &id);
-        sd_bus_message_skip(reply.get(), "a(ut)");
-        found.push_back({std::to_string(pid), *id != '\0'
-                                                  ? fmt::format("environment {}", id)
-                                                  : fmt::format("uid {}, in no environment", uid)});
-    });
+    for (const auto& row : service.list<ProcessRow>("ListProcesses")) {
+        const std::string& id = std::get<2>(row);
+        found.push_back({std::to_string(std::get<0>(row)),
+                         !id.empty() ? fmt::format("environment {}", id)
+                                     : fmt::format("uid {}, in no environment", std::get<1>(row))});
+    }
     return found;
 }
 
-std::vector<Candidate> tickets(const Bus& bus) {
+std::vector<Candidate> tickets(const RunningService& service) {
     std::map<std::string, std::string> users;
-    for (const EnvironmentRow& row : environments(bus))
+    for (const ListedEnvironment& row : environments(service))
         users.emplace(row.id, row.user);
     std::vector<Candidate> found;
-    const Message reply = bus.call("ListQueue");
-    forEach(reply.get(), "tsuut", [&] {
-        std::uint64_t ticket = 0;
-        const char* id = "";
-        sd_bus_message_read(reply.get(), "ts", &ticket, &id);
-        sd_bus_message_skip(reply.get(), "uut");
+    for (const auto& row : service.list<QueueRow>("ListQueue")) {
+        const std::string& id = std::get<1>(row);
         found.push_back(
-            {std::to_string(ticket), fmt::format("environment {} of {}", id, users[id])});
-    });
+            {std::to_string(std::get<0>(row)), fmt::format("environment {} of {}", id, users[id])});
+    }
     return found;
 }
 
 // Starts no genv-jobs: the user may have no jobs at all.
+std::vector<jobs::JobRow> jobsToComplete() {
+    const bool isCluster =
+        cluster::chosenCluster(std::nullopt, getenv, cluster::readConfiguration) !=
+        cluster::Cluster::None;
+    return isCluster ? cluster::rememberedJobs()
+                     : jobs::Link(jobs::Link::Use::Completion).list(false);
+}
+
 std::vector<Candidate> jobNumbers() {
     std::vector<Candidate> found;
     try {
-        for (const jobs::JobRow& job : jobs::Link(jobs::Link::Use::Completion).list(false))
+        for (const jobs::JobRow& job : jobsToComplete())
             found.push_back({std::to_string(job.number),
                              fmt::format("{}, {}", job.name.empty() ? job.command : job.name,
                                          stateText(job, currentTime()))});
@@ -314,42 +279,42 @@ std::vector<Candidate> valuesElsewhere(ValueKind kind) {
 }
 
 std::vector<Candidate> liveValues(ValueKind kind) {
-    const Bus bus;
+    if (kind == ValueKind::Job)
+        return jobNumbers();
+    if (kind == ValueKind::Host)
+        return hosts();
+    const RunningService service;
     std::vector<Candidate> found;
     switch (kind) {
     case ValueKind::Environment:
     case ValueKind::OwnEnvironment:
-        return environmentIds(bus, kind == ValueKind::OwnEnvironment);
+        return environmentIds(service, kind == ValueKind::OwnEnvironment);
     case ValueKind::Device:
     case ValueKind::AttachedDevice:
     case ValueKind::DeviceUuid:
-        return deviceNames(bus, kind);
+        return deviceNames(service, kind);
     case ValueKind::DeviceCount:
-        return deviceCounts(bus);
+        return deviceCounts(service);
     case ValueKind::Model:
-        return models(bus);
+        return models(service);
     case ValueKind::User:
-        for (const auto& [name, uid] : people(bus))
+        for (const auto& [name, uid] : people(service))
             found.push_back({name, ""});
         return found;
     case ValueKind::Uid:
-        for (const auto& [name, uid] : people(bus))
+        for (const auto& [name, uid] : people(service))
             found.push_back({std::to_string(uid), name});
         return found;
     case ValueKind::UserLimit:
-        for (const auto& [name, uid] : people(bus))
+        for (const auto& [name, uid] : people(service))
             found.push_back({name + "=", ""});
         return found;
     case ValueKind::RootProcess:
-        return rootProcesses(bus);
+        return rootProcesses(service);
     case ValueKind::ComputeProcess:
-        return computeProcesses(bus);
+        return computeProcesses(service);
     case ValueKind::Ticket:
-        return tickets(bus);
-    case ValueKind::Job:
-        return jobNumbers();
-    case ValueKind::Host:
-        return hosts();
+        return tickets(service);
     default:
         return found;
     }

@@ -6,11 +6,11 @@
 #include "client/genvctl/context/host_failure.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 #include "client/remote/fleet/old_genv.hpp"
-#include "core/command_line/closest_word.hpp"
-#include "core/sentences.hpp"
-#include "core/user_database.hpp"
+#include "core/base/command_line/closest_word.hpp"
+#include "core/base/user_database.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -70,6 +70,13 @@ std::uint32_t uidHere(const std::string& user) {
 }
 
 } // namespace
+
+bool printJson(const GlobalOptions& options, const Json& json) {
+    if (options.json == JsonMode::Off)
+        return false;
+    print(jsonText(json, options.json == JsonMode::Pretty));
+    return true;
+}
 
 Client& Context::client() {
     if (client_)
@@ -214,13 +221,6 @@ void Context::sendToShell(const ShellCode& code) {
     if (missingStamp_)
         all.set({*std::exchange(missingStamp_, std::nullopt)});
     all.send(shell->kind, shell->descriptor);
-}
-
-bool Context::printJson(const Json& json) {
-    if (options.json == JsonMode::Off)
-        return false;
-    print(jsonText(json, options.json == JsonMode::Pretty));
-    return true;
 }
 
 void Context::warnOfNotices(const std::string& environment) {

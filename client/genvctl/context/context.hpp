@@ -19,6 +19,8 @@
 
 namespace genv::ctl {
 
+class JobSystem;
+
 enum class JsonMode { Off, Short, Pretty };
 
 /// The options that every command accepts.
@@ -30,6 +32,9 @@ struct GlobalOptions {
     std::optional<std::string> host;    ///< the machine of the service; unset for this one
     std::optional<std::string> cluster; ///< "slurm" or "none"; unset for the configured one
 };
+
+/// Prints a result as JSON if the user requested JSON, and returns whether it did.
+bool printJson(const GlobalOptions& options, const Json& json);
 
 /// The shell function of data/shell that runs this command.
 struct ShellLink {
@@ -49,6 +54,9 @@ class Context {
     int waitsWhileOpen = -1;
     /// The function to run, set by the subcommand that was named.
     std::function<void()> command;
+    /// Opens what runs the user's jobs (jobs/job_system.hpp): genv-jobs, unless the command is
+    /// about a cluster. The command line sets it before the command runs.
+    std::function<std::unique_ptr<JobSystem>()> openJobs;
 
     /// Returns the connection to the service of this machine, or of the machine given by -H. Throws
     /// ServiceUnavailable, and Failure for an invalid host.
@@ -114,9 +122,6 @@ class Context {
 
     /// Sends code to the calling shell function. Does nothing without one.
     void sendToShell(const ShellCode& code);
-
-    /// Prints a result as JSON if the user requested JSON, and returns whether it did.
-    bool printJson(const Json& json);
 
     /// Warns about restrictions of an environment that calls since listenForNotices() have caused.
     void warnOfNotices(const std::string& environment);

@@ -7,23 +7,28 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <tuple>
+#include <vector>
 
 namespace genv::ctl::doctor {
 
 namespace {
 
-using enum Verdict;
+using enum DoctorVerdict;
 
 constexpr BusObject polkit{"org.freedesktop.PolicyKit1", "/org/freedesktop/PolicyKit1/Authority",
-                           "org.freedesktop.PolicyKit1.Authority"};
+                           "org.freedesktop.PolicyKit1.Authority", true};
+constexpr const char* anyLocale = "";
 constexpr const char* servicePath = "/org/freedesktop/systemd1/unit/genvd_2eservice";
 constexpr const char* exporterPath = "/org/freedesktop/systemd1/unit/genv_2dmonitor_2eservice";
 // The exit status of a service with an invalid configuration.
 constexpr std::int32_t exitConfiguration = 78;
 
-Finding ofStoppedService(const SystemBus& bus) {
+DoctorFinding ofStoppedService(const SystemBus& bus) {
     const auto unit = unitAt(bus, servicePath);
     if (!unit)
         return {Problem, "genvd is not running, and no systemd on this bus can start it",
@@ -45,28 +50,27 @@ Finding ofStoppedService(const SystemBus& bus) {
             "As root: systemctl start genvd"};
 }
 
-std::uint32_t countGenvActions(sd_bus_message* reply) {
-    std::uint32_t count = 0;
-    sd_bus_message_enter_container(reply, 'a', "(ssssssuuua{ss})");
-    while (sd_bus_message_enter_container(reply, 'r', "ssssssuuua{ss}") > 0) {
-        const char* id = "";
-        sd_bus_message_read(reply, "s", &id);
-        if (std::string_view(id).starts_with("dev.genv.manager."))
-            ++count;
-        sd_bus_message_skip(reply, "sssssuuua{ss}");
-        sd_bus_message_exit_container(reply);
-    }
-    return count;
+// An action of polkit. The first member is its id.
+using PolkitAction =
+    sdbus::Struct<std::string, std::string, std::string, std::string, std::string, std::string,
+                  std::uint32_t, std::uint32_t, std::uint32_t, std::map<std::string, std::string>>;
+
+std::size_t countGenvActions(const SystemBus& bus) {
+    const auto actions =
+        bus.call<std::vector<PolkitAction>>(polkit, "EnumerateActions", std::string(anyLocale));
+    return static_cast<std::size_t>(std::ranges::count_if(actions, [](const PolkitAction& action) {
+        return std::get<0>(action).starts_with("dev.genv.manager.");
+    }));
 }
 
 } // namespace
 
-Finding checkBus(const Places& /*places*/) {
+DoctorFinding checkBus(const SystemPlaces& /*places*/) {
     try {
         const SystemBus bus;
         if (!bus.hasOwner(dbus::contract::busName))
             return {Ok, "the system bus answers", ""};
-        std::ignore = bus.text(manager, "Version");
+        std::ignore = bus.property<std::string>(manager, "Version");
     } catch (const NoBus& error) {
         return {Problem, error.what(), "As root: systemctl status dbus"};
     } catch (const CallFailed& error) {
@@ -78,12 +82,14 @@ Finding checkBus(const Places& /*places*/) {
     return {Ok, "the system bus answers and delivers requests to genvd", ""};
 }
 
-Finding checkService(const Places& /*places*/) {
+DoctorFinding checkService(const SystemPlaces& /*places*/) {
     const SystemBus bus;
     if (!bus.hasOwner(dbus::contract::busName))
         return ofStoppedService(bus);
     try {
-        return {Ok, fmt::format("genvd {} is running", bus.text(manager, "Version")), ""};
+        return {Ok,
+                fmt::format("genvd {} is running", bus.property<std::string>(manager, "Version")),
+                ""};
     } catch (const CallFailed& error) {
         return {Problem,
                 error.isLate()
@@ -94,14 +100,13 @@ Finding checkService(const Places& /*places*/) {
     }
 }
 
-Finding checkPolkit(const Places& /*places*/) {
+DoctorFinding checkPolkit(const SystemPlaces& /*places*/) {
     const SystemBus bus;
     if (!bus.hasOwner(polkit.service) && !bus.canStart(polkit.service))
         return {Problem, "polkit is missing: requests that need its answer are refused",
                 "Install the package polkitd."};
     try {
-        const auto reply = bus.call(polkit, "EnumerateActions", "", true);
-        if (const auto count = countGenvActions(reply.get()); count > 0)
+        if (const auto count = countGenvActions(bus); count > 0)
             return {Ok, fmt::format("polkit answers and knows genv's {} actions", count), ""};
     } catch (const CallFailed& error) {
         return {Problem,
@@ -114,7 +119,7 @@ Finding checkPolkit(const Places& /*places*/) {
             "Install the package genv again, then, as root: systemctl restart polkit"};
 }
 
-Finding checkExporter(const Places& /*places*/) {
+DoctorFinding checkExporter(const SystemPlaces& /*places*/) {
     const SystemBus bus;
     const auto unit = unitAt(bus, exporterPath);
     if (!unit)
@@ -133,11 +138,11 @@ Finding checkExporter(const Places& /*places*/) {
     return {Ok, "genv-monitor.service is installed but not enabled", ""};
 }
 
-Finding checkVersions(const Places& /*places*/) {
+DoctorFinding checkVersions(const SystemPlaces& /*places*/) {
     const SystemBus bus;
     if (!bus.hasOwner(dbus::contract::busName))
         return {Ok, "genvctl " GENV_VERSION "; genvd is not running", ""};
-    const std::string service = bus.text(manager, "Version");
+    const std::string service = bus.property<std::string>(manager, "Version");
     if (service == GENV_VERSION)
         return {Ok, "genvctl and genvd are " GENV_VERSION, ""};
     return {Warning,

@@ -5,43 +5,45 @@
 #pragma once
 
 #include "client/genvctl/doctor/finding.hpp"
-#include "client/genvctl/doctor/places.hpp"
+#include "client/genvctl/doctor/system_places.hpp"
 
 #include <array>
 #include <string_view>
 
 namespace genv::ctl::doctor {
 
-Finding checkDriver(const Places& places);
-Finding checkBus(const Places& places);
-Finding checkService(const Places& places);
-Finding checkPolkit(const Places& places);
-Finding checkConfiguration(const Places& places);
-Finding checkIsolation(const Places& places);
-Finding checkSlurm(const Places& places);
-Finding checkGenv1(const Places& places);
-Finding checkShell(const Places& places);
-Finding checkExporter(const Places& places);
-Finding checkVersions(const Places& places);
+DoctorFinding checkDriver(const SystemPlaces& places);
+DoctorFinding checkBus(const SystemPlaces& places);
+DoctorFinding checkService(const SystemPlaces& places);
+DoctorFinding checkPolkit(const SystemPlaces& places);
+DoctorFinding checkConfiguration(const SystemPlaces& places);
+DoctorFinding checkIsolation(const SystemPlaces& places);
+DoctorFinding checkParking(const SystemPlaces& places);
+DoctorFinding checkSlurm(const SystemPlaces& places);
+DoctorFinding checkGenv1(const SystemPlaces& places);
+DoctorFinding checkShell(const SystemPlaces& places);
+DoctorFinding checkExporter(const SystemPlaces& places);
+DoctorFinding checkVersions(const SystemPlaces& places);
 
-struct Check {
+struct DoctorCheck {
     std::string_view name;
-    Finding (*look)(const Places& places);
+    DoctorFinding (*look)(const SystemPlaces& places);
 };
 
 /// In the order of the output.
 inline constexpr std::array allChecks{
-    Check{"driver", checkDriver},
-    Check{"bus", checkBus},
-    Check{"service", checkService},
-    Check{"polkit", checkPolkit},
-    Check{"configuration", checkConfiguration},
-    Check{"isolation", checkIsolation},
-    Check{"slurm", checkSlurm},
-    Check{"genv-1", checkGenv1},
-    Check{"shell", checkShell},
-    Check{"exporter", checkExporter},
-    Check{"versions", checkVersions},
+    DoctorCheck{"driver", checkDriver},
+    DoctorCheck{"bus", checkBus},
+    DoctorCheck{"service", checkService},
+    DoctorCheck{"polkit", checkPolkit},
+    DoctorCheck{"configuration", checkConfiguration},
+    DoctorCheck{"isolation", checkIsolation},
+    DoctorCheck{"parking", checkParking},
+    DoctorCheck{"slurm", checkSlurm},
+    DoctorCheck{"genv-1", checkGenv1},
+    DoctorCheck{"shell", checkShell},
+    DoctorCheck{"exporter", checkExporter},
+    DoctorCheck{"versions", checkVersions},
 };
 
 } // namespace genv::ctl::doctor

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/doctor/driver.hpp"
 
+#include "client/genvctl/common/listed_devices.hpp"
 #include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/doctor/checks.hpp"
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <dlfcn.h>
@@ -21,7 +22,7 @@ namespace genv::ctl::doctor {
 namespace {
 
 namespace fs = std::filesystem;
-using enum Verdict;
+using enum DoctorVerdict;
 
 constexpr const char* libraryName = "libnvidia-ml.so.1";
 
@@ -77,30 +78,19 @@ void findLibrary(DriverFacts& facts) {
 void askService(DriverFacts& facts) {
     try {
         const SystemBus bus;
-        const auto reply =
-            bus.call({dbus::contract::busName, dbus::contract::managerPath, "dev.genv.Manager"},
-                     "ListDevices");
         unsigned count = 0;
-        sd_bus_message_enter_container(reply.get(), 'a', "(ussto)");
-        while (sd_bus_message_enter_container(reply.get(), 'r', "ussto") > 0) {
-            std::uint32_t index = 0;
-            const char* path = "";
-            sd_bus_message_read(reply.get(), "u", &index);
-            sd_bus_message_skip(reply.get(), "sst");
-            sd_bus_message_read(reply.get(), "o", &path);
-            sd_bus_message_exit_container(reply.get());
+        for (const ListedDevice& device : listDevices(bus)) {
             ++count;
-            const std::string health =
-                bus.text({dbus::contract::busName, path, "dev.genv.Device"}, "Health");
-            if (const std::uint64_t bytes = bus.amount(
-                    {dbus::contract::busName, path, "dev.genv.Device"}, "UnaccountedMemory");
+            const BusObject object{dbus::contract::busName, device.path.c_str(), "dev.genv.Device"};
+            const auto health = bus.property<std::string>(object, "Health");
+            if (const auto bytes = bus.property<std::uint64_t>(object, "UnaccountedMemory");
                 bytes > 0)
                 facts.unaccounted +=
-                    fmt::format("{}GPU {}: {}", facts.unaccounted.empty() ? "" : ", ", index,
+                    fmt::format("{}GPU {}: {}", facts.unaccounted.empty() ? "" : ", ", device.index,
                                 core::describeUnaccounted({bytes}));
             if (health != "ok")
-                facts.unhealthy +=
-                    fmt::format("{}GPU {}: {}", facts.unhealthy.empty() ? "" : ", ", index, health);
+                facts.unhealthy += fmt::format("{}GPU {}: {}", facts.unhealthy.empty() ? "" : ", ",
+                                               device.index, health);
         }
         facts.devices = count;
     } catch (const NoBus&) {
@@ -116,7 +106,7 @@ std::string gpus(unsigned count, const char* kind = "") {
 
 } // namespace
 
-DriverFacts readDriverFacts(const Places& places) {
+DriverFacts readDriverFacts(const SystemPlaces& places) {
     DriverFacts facts;
     facts.gpus = countGpus(places.at("/sys/bus/pci/devices"));
     facts.module = moduleVersion(places.at("/proc/driver/nvidia/version"));
@@ -124,7 +114,7 @@ DriverFacts readDriverFacts(const Places& places) {
     return facts;
 }
 
-Finding judgeDriver(const DriverFacts& facts) {
+DoctorFinding judgeDriver(const DriverFacts& facts) {
     if (!facts.module && facts.devices.value_or(0) > 0)
         return {
             facts.unhealthy.empty() ? Warning : Problem,
@@ -160,7 +150,7 @@ Finding judgeDriver(const DriverFacts& facts) {
             ""};
 }
 
-Finding checkDriver(const Places& places) {
+DoctorFinding checkDriver(const SystemPlaces& places) {
     DriverFacts facts = readDriverFacts(places);
     askService(facts);
     return judgeDriver(facts);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "client/genvctl/doctor/finding.hpp"
-#include "client/genvctl/doctor/places.hpp"
+#include "client/genvctl/doctor/system_places.hpp"
 
 #include <optional>
 #include <string>
@@ -21,8 +21,8 @@ struct DriverFacts {
 };
 
 /// Reads the facts of the kernel and of files. Leaves `devices` and `unhealthy` unset.
-DriverFacts readDriverFacts(const Places& places);
+DriverFacts readDriverFacts(const SystemPlaces& places);
 
-Finding judgeDriver(const DriverFacts& facts);
+DoctorFinding judgeDriver(const DriverFacts& facts);
 
 } // namespace genv::ctl::doctor

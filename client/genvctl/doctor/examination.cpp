@@ -4,7 +4,7 @@
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/terminal/json.hpp"
-#include "core/parent_end.hpp"
+#include "core/base/parent_end.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -27,20 +27,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Finding look(const Check& check, const Places& places) {
+DoctorFinding look(const DoctorCheck& check, const SystemPlaces& places) {
     try {
         return check.look(places);
     } catch (const NoBus&) {
-        return {Verdict::Warning, "not checked: the system bus does not answer",
+        return {DoctorVerdict::Warning, "not checked: the system bus does not answer",
                 "The line \"bus\" says what to do."};
     } catch (const std::exception& error) {
-        return {Verdict::Warning, fmt::format("not checked: {}", error.what()),
+        return {DoctorVerdict::Warning, fmt::format("not checked: {}", error.what()),
                 "Run it again as root."};
     }
 }
 
-[[noreturn]] void answer(const Check& check, const Places& places, int descriptor) {
-    const Finding finding = look(check, places);
+[[noreturn]] void answer(const DoctorCheck& check, const SystemPlaces& places, int descriptor) {
+    const DoctorFinding finding = look(check, places);
     const Json json{{"verdict", static_cast<int>(finding.verdict)},
                     {"found", finding.found},
                     {"advice", finding.advice}};
@@ -58,7 +58,7 @@ Finding look(const Check& check, const Places& places) {
 // A running check. It ends when its process ends.
 class Running {
   public:
-    Running(const Check& check, const Places& places) {
+    Running(const DoctorCheck& check, const SystemPlaces& places) {
         std::array<int, 2> ends{-1, -1};
         if (pipe2(ends.data(), O_CLOEXEC) < 0)
             throw Failure(ExitStatus::Failed, fmt::format("pipe: {}", std::strerror(errno)));
@@ -98,12 +98,13 @@ class Running {
 
     /// Reads the output of the check until it ends or until the deadline. The output of a check
     /// that has already ended is read even after the deadline.
-    Finding finding(Clock::time_point deadline) {
+    DoctorFinding finding(Clock::time_point deadline) {
         std::string text;
         for (;;) {
             const int ready = waitUntil(deadline);
             if (ready == 0)
-                return {Verdict::Problem, "no answer in time: something that this check asks hangs",
+                return {DoctorVerdict::Problem,
+                        "no answer in time: something that this check asks hangs",
                         "Run it again; if that repeats, look at \"dmesg\" and at mounts of other "
                         "machines."};
             if (ready < 0)
@@ -126,11 +127,11 @@ class Running {
         return poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(remaining.count(), 0)));
     }
 
-    static Finding parsed(const std::string& text) {
+    static DoctorFinding parsed(const std::string& text) {
         const Json json = Json::parse(text, nullptr, false);
         if (!json.is_object())
-            return {Verdict::Problem, "the check crashed", "Report this as a fault of genv."};
-        return {static_cast<Verdict>(json.at("verdict").get<int>()),
+            return {DoctorVerdict::Problem, "the check crashed", "Report this as a fault of genv."};
+        return {static_cast<DoctorVerdict>(json.at("verdict").get<int>()),
                 json.at("found").get<std::string>(), json.at("advice").get<std::string>()};
     }
 
@@ -140,14 +141,14 @@ class Running {
 
 } // namespace
 
-std::vector<Finding> examine(const std::vector<Check>& checks, const Places& places,
-                             std::chrono::milliseconds deadline) {
+std::vector<DoctorFinding> examine(const std::vector<DoctorCheck>& checks,
+                                   const SystemPlaces& places, std::chrono::milliseconds deadline) {
     const auto until = Clock::now() + deadline;
     std::vector<Running> running;
     running.reserve(checks.size());
-    for (const Check& check : checks)
+    for (const DoctorCheck& check : checks)
         running.emplace_back(check, places);
-    std::vector<Finding> findings;
+    std::vector<DoctorFinding> findings;
     for (Running& each : running)
         findings.push_back(each.finding(until));
     return findings;

@@ -15,7 +15,8 @@ inline constexpr std::chrono::milliseconds checkDeadline{5000};
 
 /// Returns one finding for each check, in the same order. A check that ends without a finding
 /// counts as a problem.
-std::vector<Finding> examine(const std::vector<Check>& checks, const Places& places,
-                             std::chrono::milliseconds deadline = checkDeadline);
+std::vector<DoctorFinding> examine(const std::vector<DoctorCheck>& checks,
+                                   const SystemPlaces& places,
+                                   std::chrono::milliseconds deadline = checkDeadline);
 
 } // namespace genv::ctl::doctor

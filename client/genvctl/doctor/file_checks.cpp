@@ -20,10 +20,10 @@ namespace genv::ctl::doctor {
 namespace {
 
 namespace fs = std::filesystem;
-using enum Verdict;
+using enum DoctorVerdict;
 
 // Uses the same search as genvd. systemd passes a list separated by colons.
-fs::path configurationFolder(const Places& places) {
+fs::path configurationFolder(const SystemPlaces& places) {
     const char* variable = std::getenv("CONFIGURATION_DIRECTORY");
     const std::string list = variable != nullptr ? variable : "";
     return list.empty() ? places.at("/etc/genv") : fs::path(list.substr(0, list.find(':')));
@@ -67,7 +67,7 @@ void addFilesOf(const fs::path& folder, const char* extension, std::vector<fs::p
     }
 }
 
-std::vector<fs::path> startFilesOf(Shell shell, const Places& places) {
+std::vector<fs::path> startFilesOf(Shell shell, const SystemPlaces& places) {
     std::vector<fs::path> files;
     switch (shell) {
     case Shell::Bash:
@@ -119,13 +119,14 @@ std::string setUpAdvice(Shell shell) {
 
 } // namespace
 
-Finding checkConfiguration(const Places& places) {
+DoctorFinding checkConfiguration(const SystemPlaces& places) {
     const fs::path folder = configurationFolder(places);
     const std::vector<fs::path> files = configurationFiles(folder);
-    std::optional<Finding> warning; // the first one
+    std::optional<DoctorFinding> warning; // the first one
     const auto warn = [&](const fs::path& file, const std::string& found) {
         if (!warning)
-            warning = Finding{Warning, found, "As root: genvctl policy check " + file.string()};
+            warning =
+                DoctorFinding{Warning, found, "As root: genvctl policy check " + file.string()};
     };
     for (const fs::path& file : files) {
         if (access(file.c_str(), R_OK) != 0) {
@@ -156,7 +157,7 @@ Finding checkConfiguration(const Places& places) {
         ""};
 }
 
-Finding checkGenv1(const Places& places) {
+DoctorFinding checkGenv1(const SystemPlaces& places) {
     const std::vector<Genv1Leftover> leftovers = findGenv1(places);
     if (leftovers.empty())
         return {Ok, "no leftovers of genv 1 found", ""};
@@ -170,7 +171,7 @@ Finding checkGenv1(const Places& places) {
             "/from-genv-1.md."};
 }
 
-Finding checkShell(const Places& places) {
+DoctorFinding checkShell(const SystemPlaces& places) {
     if (std::getenv("GENV_ENVS") != nullptr)
         return {Warning, "this shell was set up by genv 1",
                 "Run this here: eval \"$(genvctl shell --init)\""};

@@ -6,11 +6,11 @@
 
 namespace genv::ctl::doctor {
 
-enum class Verdict { Ok, Warning, Problem };
+enum class DoctorVerdict { Ok, Warning, Problem };
 
 /// The texts may contain foreign text, which is made safe when it is printed.
-struct Finding {
-    Verdict verdict = Verdict::Ok;
+struct DoctorFinding {
+    DoctorVerdict verdict = DoctorVerdict::Ok;
     std::string found;
     std::string advice; ///< what to do; empty if nothing has to be done
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/doctor/genv1_leftovers.hpp"
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/search_path.hpp"
 
 #include <fcntl.h>
@@ -87,7 +87,7 @@ std::vector<fs::path> entriesOf(const fs::path& folder) {
 
 class Search {
   public:
-    explicit Search(const Places& places) : places_(places) {}
+    explicit Search(const SystemPlaces& places) : places_(places) {}
 
     std::vector<Genv1Leftover> run() {
         if (const auto winner = genv1OnPath(places_))
@@ -187,13 +187,13 @@ class Search {
         }
     }
 
-    const Places& places_;
+    const SystemPlaces& places_;
     std::vector<Genv1Leftover> found_;
 };
 
 } // namespace
 
-std::optional<fs::path> genv1OnPath(const Places& places) {
+std::optional<fs::path> genv1OnPath(const SystemPlaces& places) {
     for (const std::string& folder : client::searchFolders(places.searchPath)) {
         const fs::path program = fs::path(folder) / "genv";
         if (!program.is_absolute() || access(program.c_str(), X_OK) != 0 ||
@@ -204,7 +204,7 @@ std::optional<fs::path> genv1OnPath(const Places& places) {
     return std::nullopt;
 }
 
-std::vector<Genv1Leftover> findGenv1(const Places& places) {
+std::vector<Genv1Leftover> findGenv1(const SystemPlaces& places) {
     return Search(places).run();
 }
 

@@ -3,7 +3,7 @@
 // genvd neither reads nor respects.
 #pragma once
 
-#include "client/genvctl/doctor/places.hpp"
+#include "client/genvctl/doctor/system_places.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -23,10 +23,10 @@ struct Genv1Leftover {
 
 /// Returns the program of genv 1 that `genv` runs in a search path, or nothing if it runs another
 /// program. Looks only at the folders of the path.
-std::optional<std::filesystem::path> genv1OnPath(const Places& places);
+std::optional<std::filesystem::path> genv1OnPath(const SystemPlaces& places);
 
 /// Returns all remains in the usual places: programs, Python packages, start files that add such a
 /// program to PATH, and state.
-std::vector<Genv1Leftover> findGenv1(const Places& places);
+std::vector<Genv1Leftover> findGenv1(const SystemPlaces& places);
 
 } // namespace genv::ctl

@@ -5,15 +5,20 @@
 #include "client/genvctl/doctor/checks.hpp"
 #include "client/genvctl/doctor/login_requirements.hpp"
 #include "client/genvctl/doctor/units.hpp"
-#include "client/genvctl/reports/isolation.hpp"
-#include "core/sentences.hpp"
-#include "core/user_database.hpp"
+#include "client/genvctl/reports/isolation_report.hpp"
+#include "core/base/user_database.hpp"
+#include "core/sentences/sentences.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <fmt/ranges.h>
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,43 +26,13 @@ namespace genv::ctl::doctor {
 
 namespace {
 
-using enum Verdict;
+using enum DoctorVerdict;
 
 constexpr const char* loaderPath = "/org/freedesktop/systemd1/unit/genv_2disolation_2eservice";
 constexpr std::string_view none = "none";
 
-std::string text(sd_bus_message* message) {
-    const char* value = "";
-    sd_bus_message_read(message, "v", "s", &value);
-    return value;
-}
-
-std::vector<std::uint32_t> numbers(sd_bus_message* message) {
-    std::vector<std::uint32_t> values;
-    sd_bus_message_enter_container(message, 'v', "au");
-    sd_bus_message_enter_container(message, 'a', "u");
-    for (std::uint32_t value = 0; sd_bus_message_read(message, "u", &value) > 0;)
-        values.push_back(value);
-    sd_bus_message_exit_container(message);
-    sd_bus_message_exit_container(message);
-    return values;
-}
-
 // The uids that isolation never refuses, beside root's.
-using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-
-Ranges ranges(sd_bus_message* message) {
-    Ranges values;
-    sd_bus_message_enter_container(message, 'v', "a(uu)");
-    sd_bus_message_enter_container(message, 'a', "(uu)");
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
-    while (sd_bus_message_read(message, "(uu)", &first, &last) > 0)
-        values.emplace_back(first, last);
-    sd_bus_message_exit_container(message);
-    sd_bus_message_exit_container(message);
-    return values;
-}
+using Ranges = std::vector<sdbus::Struct<std::uint32_t, std::uint32_t>>;
 
 struct Described {
     IsolationState state;
@@ -65,42 +40,23 @@ struct Described {
     std::optional<bool> guardsRenderNodes; ///< unset: the service does not know
 };
 
-bool flag(sd_bus_message* message) {
-    int value = 0;
-    sd_bus_message_read(message, "v", "b", &value);
-    return value != 0;
-}
-
-void readEntry(sd_bus_message* message, Described& described) {
-    IsolationState& state = described.state;
-    const char* name = "";
-    sd_bus_message_read(message, "s", &name);
-    const std::string_view key = name;
-    if (key == "mode")
-        state.mode = text(message);
-    else if (key == "wanted")
-        state.wanted = text(message);
-    else if (key == "trouble")
-        state.trouble = text(message);
-    else if (key == "unguarded")
-        state.unguarded = numbers(message);
-    else if (key == "exempt")
-        described.exempt = ranges(message);
-    else if (key == "suspended")
-        state.suspended = flag(message);
-    else if (key == "render-nodes")
-        described.guardsRenderNodes = flag(message);
-    else
-        sd_bus_message_skip(message, "v");
-}
-
 Described isolationOf(const SystemBus& bus) {
-    const auto reply = bus.call(manager, "DescribeIsolation");
+    const auto entries =
+        bus.call<std::map<std::string, sdbus::Variant>>(manager, "DescribeIsolation");
+    const auto read = [&entries](const char* key, auto& value) {
+        if (const auto entry = entries.find(key); entry != entries.end())
+            value = entry->second.get<std::remove_cvref_t<decltype(value)>>();
+    };
     Described described;
-    sd_bus_message_enter_container(reply.get(), 'a', "{sv}");
-    while (sd_bus_message_enter_container(reply.get(), 'e', "sv") > 0) {
-        readEntry(reply.get(), described);
-        sd_bus_message_exit_container(reply.get());
+    read("mode", described.state.mode);
+    read("wanted", described.state.wanted);
+    read("trouble", described.state.trouble);
+    read("unguarded", described.state.unguarded);
+    read("suspended", described.state.suspended);
+    read("exempt", described.exempt);
+    if (bool guards = false; entries.contains("render-nodes")) {
+        read("render-nodes", guards);
+        described.guardsRenderNodes = guards;
     }
     return described;
 }
@@ -109,7 +65,9 @@ Described isolationOf(const SystemBus& bus) {
 std::string exemptions(const Ranges& exempt) {
     constexpr std::size_t shownRanges = 12;
     std::vector<std::string> texts{"root"};
-    for (const auto& [first, last] : exempt) {
+    for (const auto& range : exempt) {
+        const std::uint32_t first = std::get<0>(range);
+        const std::uint32_t last = std::get<1>(range);
         if (texts.size() > shownRanges) {
             texts.push_back(core::counted(exempt.size() - shownRanges, "more range"));
             break;
@@ -123,7 +81,7 @@ std::string exemptions(const Ranges& exempt) {
 }
 
 // The administrator asks before the first configuration.
-Finding ofMachine() {
+DoctorFinding ofMachine() {
     const std::string obstacle = obstacleToIsolation();
     if (obstacle.empty())
         return {Ok, "not configured: every user can open every GPU", ""};
@@ -132,7 +90,7 @@ Finding ofMachine() {
             "isolation.md says what isolation needs."};
 }
 
-Finding ofFailedLoader(const Unit& loader, const std::vector<RequiringUnit>& requiring) {
+DoctorFinding ofFailedLoader(const Unit& loader, const std::vector<RequiringUnit>& requiring) {
     const std::string stopped = stoppedClause(requiring);
     return {Problem,
             fmt::format("genv-isolation.service has failed: {}{}{}", loader.why,
@@ -142,7 +100,7 @@ Finding ofFailedLoader(const Unit& loader, const std::vector<RequiringUnit>& req
                         stopped.empty() ? "" : " && systemctl start multi-user.target")};
 }
 
-Finding ofState(const Described& described) {
+DoctorFinding ofState(const Described& described) {
     const IsolationState& state = described.state;
     if (state.wanted == none)
         return ofMachine();
@@ -166,7 +124,7 @@ Finding ofState(const Described& described) {
 
 } // namespace
 
-Finding checkIsolation(const Places& /*places*/) {
+DoctorFinding checkIsolation(const SystemPlaces& /*places*/) {
     const SystemBus bus;
     if (const auto loader = unitAt(bus, loaderPath)) {
         const auto requiring = unitsThatRequireIsolation(bus);

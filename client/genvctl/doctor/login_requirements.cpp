@@ -57,22 +57,22 @@ std::string stoppedClause(const std::vector<RequiringUnit>& units) {
                              fmt::join(stopped, ", "));
 }
 
-std::optional<Finding> judgeRequirements(const std::vector<RequiringUnit>& units) {
+std::optional<DoctorFinding> judgeRequirements(const std::vector<RequiringUnit>& units) {
     if (std::string stopped = stoppedClause(units); !stopped.empty())
-        return Finding{Verdict::Problem, std::move(stopped),
-                       "As root: systemctl restart genv-isolation && systemctl start "
-                       "multi-user.target"};
+        return DoctorFinding{DoctorVerdict::Problem, std::move(stopped),
+                             "As root: systemctl restart genv-isolation && systemctl start "
+                             "multi-user.target"};
     const auto fragile =
         namesOf(units, [](const RequiringUnit& each) { return each.requiresLoader; });
     if (fragile.empty())
         return std::nullopt;
-    return Finding{Verdict::Warning,
-                   fmt::format("{} with genv-isolation.service, also when a restart of it fails",
-                               fragile.size() == 1
-                                   ? fragile.front() + " stops"
-                                   : fmt::format("{} stop", fmt::join(fragile, ", "))),
-                   "As root, remove Requires=genv-isolation.service there, then: systemctl "
-                   "enable --now genv-isolation-required"};
+    return DoctorFinding{
+        DoctorVerdict::Warning,
+        fmt::format("{} with genv-isolation.service, also when a restart of it fails",
+                    fragile.size() == 1 ? fragile.front() + " stops"
+                                        : fmt::format("{} stop", fmt::join(fragile, ", "))),
+        "As root, remove Requires=genv-isolation.service there, then: systemctl "
+        "enable --now genv-isolation-required"};
 }
 
 } // namespace genv::ctl::doctor

@@ -29,6 +29,6 @@ std::vector<RequiringUnit> unitsThatRequireIsolation(const SystemBus& bus);
 std::string stoppedClause(const std::vector<RequiringUnit>& units);
 
 /// Returns a finding if a unit does not run, or stops with the next failure of the loader.
-std::optional<Finding> judgeRequirements(const std::vector<RequiringUnit>& units);
+std::optional<DoctorFinding> judgeRequirements(const std::vector<RequiringUnit>& units);
 
 } // namespace genv::ctl::doctor

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Checks a node of a Slurm cluster.
+#include "client/genvctl/doctor/slurm_check.hpp"
+
+#include "client/genvctl/common/listed_devices.hpp"
 #include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/doctor/checks.hpp"
-#include "client/genvctl/doctor/slurm.hpp"
 #include "client/genvctl/doctor/slurm_configuration.hpp"
 #include "client/genvctl/shell/status_file.hpp"
-#include "client/genvctl/slurm/job.hpp"
+#include "client/genvctl/slurm/hook_job.hpp"
 
 #include <fmt/format.h>
 #include <glob.h>
@@ -23,7 +25,7 @@ namespace genv::ctl::doctor {
 namespace {
 
 namespace fs = std::filesystem;
-using enum Verdict;
+using enum DoctorVerdict;
 
 struct HookKey {
     const char* key;
@@ -35,7 +37,7 @@ constexpr std::array hookKeys{HookKey{"Prolog", GENV_SLURM_FOLDER "/prolog"},
 
 // Uses the same search as Slurm's programs. The second path is the copy on a node without files of
 // its own.
-std::optional<fs::path> configurationFile(const Places& places) {
+std::optional<fs::path> configurationFile(const SystemPlaces& places) {
     std::vector<fs::path> files{places.at("/etc/slurm/slurm.conf"),
                                 places.at("/run/slurm/conf/slurm.conf"),
                                 places.at("/etc/slurm-llnl/slurm.conf")};
@@ -66,7 +68,8 @@ bool calls(const fs::path& file, const HookKey& hook) {
            text.find("genvctl slurm " + name) != std::string::npos;
 }
 
-HookFacts hookFacts(const Places& places, const SlurmConfiguration& slurm, const HookKey& hook) {
+HookFacts hookFacts(const SystemPlaces& places, const SlurmConfiguration& slurm,
+                    const HookKey& hook) {
     HookFacts facts{hook.key, hook.script, HookState::Unset};
     const std::string value = slurm.value(hook.key);
     if (value.empty())
@@ -84,8 +87,8 @@ HookFacts hookFacts(const Places& places, const SlurmConfiguration& slurm, const
 }
 
 // Reads a file of /etc/pam.d and its includes as pam.conf(5) describes, one line each.
-void addPamLines(const Places& places, const std::string& file, std::vector<std::string>& lines,
-                 int depth = 0) {
+void addPamLines(const SystemPlaces& places, const std::string& file,
+                 std::vector<std::string>& lines, int depth = 0) {
     constexpr int maxDepth = 8; // limits files that include each other
     std::ifstream stream(places.at("/etc/pam.d/" + file));
     for (std::string line; depth < maxDepth && std::getline(stream, line);) {
@@ -104,7 +107,7 @@ void addPamLines(const Places& places, const std::string& file, std::vector<std:
     }
 }
 
-void readSshPam(const Places& places, SlurmFacts& facts) {
+void readSshPam(const SystemPlaces& places, SlurmFacts& facts) {
     std::vector<std::string> lines;
     addPamLines(places, "sshd", lines);
     const auto isSession = [](const std::string& line) {
@@ -120,7 +123,9 @@ void readSshPam(const Places& places, SlurmFacts& facts) {
 
 bool isReserved(const SystemBus& bus, const char* path) {
     try {
-        return !bus.text({dbus::contract::busName, path, "dev.genv.Device"}, "ReservedFor").empty();
+        return !bus.property<std::string>({dbus::contract::busName, path, "dev.genv.Device"},
+                                          "ReservedFor")
+                    .empty();
     } catch (const CallFailed&) {
         return false; // the device is gone
     }
@@ -130,21 +135,14 @@ void askService(SlurmFacts& facts) {
     const SystemBus bus;
     if (!bus.hasOwner(dbus::contract::busName))
         return;
-    const auto reply = bus.call(manager, "ListDevices");
     facts.known.emplace();
-    sd_bus_message_enter_container(reply.get(), 'a', "(ussto)");
-    std::uint32_t index = 0;
-    std::uint64_t memory = 0;
-    const char* uuid = nullptr;
-    const char* model = nullptr;
-    const char* path = nullptr;
-    while (sd_bus_message_read(reply.get(), "(ussto)", &index, &uuid, &model, &memory, &path) > 0) {
-        facts.known->emplace(uuid);
-        facts.reserves = facts.reserves || isReserved(bus, path);
+    for (const ListedDevice& device : listDevices(bus)) {
+        facts.known->emplace(device.uuid);
+        facts.reserves = facts.reserves || isReserved(bus, device.path.c_str());
     }
 }
 
-void readDevices(const Places& places, SlurmFacts& facts) {
+void readDevices(const SystemPlaces& places, SlurmFacts& facts) {
     const fs::path file = places.at(runtimeFolder() + "/slurm/devices");
     std::error_code ignored;
     if (!fs::exists(file, ignored))
@@ -159,16 +157,16 @@ void readDevices(const Places& places, SlurmFacts& facts) {
 // Collects the problems, one sentence each.
 class Troubles {
   public:
-    void add(Verdict verdict, const std::string& what, const std::string& advice) {
+    void add(DoctorVerdict verdict, const std::string& what, const std::string& advice) {
         verdict_ = std::max(verdict_, verdict);
         found_ += (found_.empty() ? "" : "; ") + what;
         advice_ += (advice_.empty() ? "" : advice_.ends_with('.') ? " " : ". ") + advice;
     }
     [[nodiscard]] bool isEmpty() const { return found_.empty(); }
-    [[nodiscard]] Finding finding() const { return {verdict_, found_, advice_}; }
+    [[nodiscard]] DoctorFinding finding() const { return {verdict_, found_, advice_}; }
 
   private:
-    Verdict verdict_ = Ok;
+    DoctorVerdict verdict_ = Ok;
     std::string found_;
     std::string advice_;
 };
@@ -223,7 +221,7 @@ void judgeDevices(const SlurmFacts& facts, Troubles& troubles) {
 
 } // namespace
 
-SlurmFacts gatherSlurmFacts(const Places& places) {
+SlurmFacts gatherSlurmFacts(const SystemPlaces& places) {
     SlurmFacts facts;
     readDevices(places, facts);
     const auto file = configurationFile(places);
@@ -244,7 +242,7 @@ SlurmFacts gatherSlurmFacts(const Places& places) {
     return facts;
 }
 
-Finding judgeSlurm(const SlurmFacts& facts) {
+DoctorFinding judgeSlurm(const SlurmFacts& facts) {
     const bool isUsed = facts.devices || !facts.devicesTrouble.empty() || facts.reserves;
     if (!isUsed && !facts.isConfigured)
         return {Ok, "no Slurm on this machine", ""};
@@ -289,7 +287,7 @@ Finding judgeSlurm(const SlurmFacts& facts) {
             ""};
 }
 
-Finding checkSlurm(const Places& places) {
+DoctorFinding checkSlurm(const SystemPlaces& places) {
     SlurmFacts facts = gatherSlurmFacts(places);
     if (facts.devices || facts.isConfigured)
         askService(facts);

@@ -2,10 +2,7 @@
 #include "client/genvctl/doctor/units.hpp"
 
 #include "client/unit_failure.hpp"
-
-#include <cstdlib>
-#include <memory>
-#include <new>
+#include "dbus/contract/raw_bus.hpp"
 
 namespace genv::ctl::doctor {
 
@@ -24,30 +21,28 @@ std::optional<Unit> unitAt(const SystemBus& bus, const char* path) {
     const BusObject unit{systemd, path, unitInterface};
     const BusObject service{systemd, path, serviceInterface};
     Unit found;
-    found.load = bus.text(unit, "LoadState");
-    found.active = bus.text(unit, "ActiveState");
-    found.file = bus.text(unit, "UnitFileState");
+    found.load = bus.property<std::string>(unit, "LoadState");
+    found.active = bus.property<std::string>(unit, "ActiveState");
+    found.file = bus.property<std::string>(unit, "UnitFileState");
     if (found.active != "failed")
         return found;
-    const client::UnitFailure failure{
-        bus.text(service, "Result"), bus.number(service, "ExecMainCode"),
-        bus.number(service, "ExecMainStatus"), bus.text(service, "StatusText"),
-        bus.count(service, "NRestarts")};
+    const client::UnitFailure failure{bus.property<std::string>(service, "Result"),
+                                      bus.property<std::int32_t>(service, "ExecMainCode"),
+                                      bus.property<std::int32_t>(service, "ExecMainStatus"),
+                                      bus.property<std::string>(service, "StatusText"),
+                                      bus.property<std::uint32_t>(service, "NRestarts")};
     found.status = failure.status;
     found.why = client::reasonOf(failure);
     return found;
 }
 
 std::string unitPath(const std::string& name) {
-    char* path = nullptr;
-    if (sd_bus_path_encode(unitPrefix, name.c_str(), &path) < 0)
-        throw std::bad_alloc();
-    const std::unique_ptr<char, decltype(&std::free)> owner(path, &std::free);
-    return path;
+    return dbus::raw::encodePath(unitPrefix, name);
 }
 
 std::vector<std::string> unitsThatRequire(const SystemBus& bus, const std::string& name) {
-    return bus.texts({systemd, unitPath(name).c_str(), unitInterface}, "RequiredBy");
+    return bus.property<std::vector<std::string>>({systemd, unitPath(name).c_str(), unitInterface},
+                                                  "RequiredBy");
 }
 
 } // namespace genv::ctl::doctor

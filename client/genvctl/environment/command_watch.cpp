@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/environment/command_watch.hpp"
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/genvctl/common/sibling_program.hpp"
 #include "client/genvctl/shell/status_file.hpp"
-#include "core/glibc_pidfd.hpp"
+#include "core/base/glibc_pidfd.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -12,8 +12,9 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
-#include <optional>
+#include <cstdlib>
 
 namespace genv::ctl {
 
@@ -23,30 +24,40 @@ namespace {
 // descriptors.
 constexpr int commandDescriptor = STDERR_FILENO + 1;
 
-// Runs in the forked process. No descriptor of genvctl may stay open, or its connection to the bus
-// would outlive it.
-[[noreturn]] void becomeWatch(const std::array<char*, 6>& words, int command) {
-    if (setsid() < 0 || fork() != 0)
-        _exit(0); // the command must not have a child that it did not start
-    const int nothing = open("/dev/null", O_RDWR);
-    dup2(nothing, STDIN_FILENO);
-    dup2(nothing, STDOUT_FILENO);
-    if (command == commandDescriptor)
-        fcntl(command, F_SETFD, 0);
-    else
-        dup2(command, commandDescriptor);
-    close_range(commandDescriptor + 1, ~0U, 0);
+// Replaces this process with the program. It inherits standard error and the command's pidfd, and
+// nothing else: otherwise genvctl's connection to the bus would outlive it, and the command's
+// variables might preload a library. It has a session of its own, so that no key of the terminal
+// reaches it.
+[[noreturn]] void become(char* const* words, int command) {
     sigset_t none{};
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (chdir("/") == 0)
-        execv(words.front(), words.data());
-    _exit(0);
+    std::array<char*, 1> noVariables{};
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (fcntl(command, F_SETFD, 0) == 0 && setsid() >= 0 && chdir("/") == 0 &&
+        dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 &&
+        dup2(command, commandDescriptor) >= 0 &&
+        close_range(commandDescriptor + 1, UINT_MAX, 0) == 0 &&
+        sigprocmask(SIG_SETMASK, &none, nullptr) == 0)
+        execve(words[0], words, noVariables.data());
+    _exit(EXIT_FAILURE);
+}
+
+// Starts the program from a process that ends at once, and waits for that end.
+void startAside(char* const* words, int command) {
+    const pid_t starting = fork();
+    if (starting == 0) {
+        if (fork() == 0)
+            become(words, command);
+        _exit(EXIT_SUCCESS);
+    }
+    int status = 0;
+    while (starting > 0 && waitpid(starting, &status, 0) < 0 && errno == EINTR) {
+    }
 }
 
 } // namespace
 
-void startCommandWatch(const std::string& environment) {
+void watchCommand(const std::string& environment) {
     std::string program = siblingPath({"genv-watch", GENV_WATCH_PATH, "The watcher", "genv"});
     const client::Descriptor command(pidfd_open(getpid(), 0));
     auto file = statusFile(environment);
@@ -59,12 +70,7 @@ void startCommandWatch(const std::string& environment) {
     std::string start = line->substr(space + 1);
     const std::array<char*, 6> words{program.data(),  file->data(), id.data(),
                                      sequence.data(), start.data(), nullptr};
-    const pid_t child = fork();
-    if (child == 0)
-        becomeWatch(words, command.get());
-    int status = 0;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    startAside(words.data(), command.get());
 }
 
 } // namespace genv::ctl

@@ -7,8 +7,8 @@
 
 namespace genv::ctl {
 
-/// Starts the program for an environment whose command is about to replace this process. If it
-/// cannot be started, the command runs without it.
-void startCommandWatch(const std::string& environment);
+/// Starts genv-watch for an environment whose command is about to replace this process. If it
+/// cannot be started, the command runs without it. The command gets no child that it did not start.
+void watchCommand(const std::string& environment);
 
 } // namespace genv::ctl

@@ -3,10 +3,11 @@
 
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/objects/machine_objects.hpp"
 #include "client/genvctl/options/waiting_options.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/sentences.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -42,9 +43,11 @@ void extendEnvironment(Context& context, const std::string& id,
     ConfigurationChange change;
     change.setLifetime(lifetime);
     context.authorized([&](Client& client) { client.configure(id, change); });
-    const auto expires = context.client().environment(id).expires;
-    if (context.printJson({{"id", id}, {"expires", expires ? toJson(*expires) : Json(nullptr)}}))
+    if (context.options.json != JsonMode::Off) {
+        printJson(context.options, environmentObject(context.client(), id));
         return;
+    }
+    const auto expires = context.client().environment(id).expires;
     print(expires ? fmt::format("Environment {}: lease ends {} ({})\n", shown(id),
                                 relativeFuture(*expires, currentTime()), core::nameTime(*expires))
                   : fmt::format("Environment {}: no lease, no end\n", shown(id)));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/environment/lingering.hpp"
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/found.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/sentences.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/parking/parking_sentences.hpp"
 #include "genv/client.hpp"
 
 #include <fmt/format.h>
@@ -78,6 +78,15 @@ void warnOfLingering(Client& client, const std::string& id) {
     const std::optional<Environment> environment = environmentIfAny(client, id);
     if (!environment || !environment->lingering)
         return;
+    // Processes that are parked are not known by their PIDs, and the devices are free.
+    const ParkingState& parking = environment->parking;
+    if (parking.state != "active") {
+        warn(fmt::format("Environment {} stays {}: its programs keep {} of host memory", shown(id),
+                         parking.state == "parked" ? "parked" : "alive",
+                         core::nameMemory(core::Bytes{parking.memoryBytes})),
+             fmt::format("\"genvctl resume --id {}\" lets them go on.", shown(id)));
+        return;
+    }
     const LingeringSentence sentence =
         describeLingering(id, environment->devices, environment->processes);
     warn(sentence.text, sentence.hint);

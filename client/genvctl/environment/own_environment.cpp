@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/environment/own_environment.hpp"
 
+#include "client/environment_job.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/environment/requests.hpp"
 #include "client/genvctl/shell/variables.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/slurm_jobs.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <CLI/CLI.hpp>
@@ -73,6 +73,7 @@ std::string start(Context& context, OwnEnvironmentOptions wanted,
         .setGpus(configuration.gpus)
         .setGpuMemoryBytes(configuration.gpuMemoryBytes)
         .setOverSubscribable(wanted.configuration.overSubscribable)
+        .setPreemptible(preemptibleKind(wanted.configuration.preemptible))
         .setAttach(attaches)
         .setIndices(wanted.devices.indices)
         .setUuids(wanted.devices.uuids)
@@ -143,6 +144,8 @@ std::vector<std::string> OwnEnvironmentOptions::words() const {
         words.emplace_back("--over-subscribe");
     if (configuration.overSubscribable)
         words.emplace_back("--allow-over-subscribe");
+    if (!configuration.preemptible.empty())
+        words.push_back("--preemptible=" + configuration.preemptible);
     if (nvmlFilter)
         words.emplace_back("--nvml-filter");
     if (!waiting.wait.empty())

@@ -4,8 +4,8 @@
 #include "client/genvctl/common/found.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
 #include "client/genvctl/environment/turn.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/sentences.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -76,8 +76,6 @@ void giveBack(Client& client, std::uint32_t pid) {
 } // namespace
 
 std::string requestEnvironment(Context& context, const ActivateOptions& options) {
-    if (!options.waits())
-        return context.authorized([&](Client& client) { return client.activate(options); });
     const auto isWaiting = [&, isIt = RequestedFor(context.client(), options.pid().value_or(0))](
                                const EnvironmentEntry& entry) mutable {
         if (const auto kernel = options.kernel()) {
@@ -86,15 +84,17 @@ std::string requestEnvironment(Context& context, const ActivateOptions& options)
         }
         return isIt(entry);
     };
+    const auto activate = [&](Client& client, const Waiting& waiting) {
+        return client.activate(options, waiting);
+    };
+    const auto granted = [&](const std::string& id) {
+        return grantedText(context.client().environment(id).devices);
+    };
     try {
-        return inTurn(
-            context, queueText(context.client(), isWaiting), options.timeout(), interruptedText,
-            [&](Client& client, const Waiting& waiting) {
-                return client.activate(options, waiting);
-            },
-            [&](const std::string& id) {
-                return grantedText(context.client().environment(id).devices);
-            });
+        return options.waits() ? inTurn(context, queueText(context.client(), isWaiting),
+                                        options.timeout(), interruptedText, activate, granted)
+                               : atOnce(context, takingOnlyText(context.client(), isWaiting),
+                                        interruptedText, activate, granted);
     } catch (const Interrupted&) {
         if (const auto pid = options.pid())
             giveBack(context.client(), *pid);
@@ -104,16 +104,14 @@ std::string requestEnvironment(Context& context, const ActivateOptions& options)
 
 std::vector<std::uint32_t> requestDevices(Context& context, const std::string& environment,
                                           const AttachOptions& options) {
-    if (!options.waits())
-        return context.authorized(
-            [&](Client& client) { return client.attach(environment, options); });
     const auto isWaiting = [&](const EnvironmentEntry& entry) { return entry.id == environment; };
-    return inTurn(
-        context, queueText(context.client(), isWaiting), options.timeout(), interruptedText,
-        [&](Client& client, const Waiting& waiting) {
-            return client.attach(environment, options, waiting);
-        },
-        grantedText);
+    const auto attach = [&](Client& client, const Waiting& waiting) {
+        return client.attach(environment, options, waiting);
+    };
+    return options.waits() ? inTurn(context, queueText(context.client(), isWaiting),
+                                    options.timeout(), interruptedText, attach, grantedText)
+                           : atOnce(context, takingOnlyText(context.client(), isWaiting),
+                                    interruptedText, attach, grantedText);
 }
 
 } // namespace genv::ctl

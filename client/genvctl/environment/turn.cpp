@@ -2,12 +2,13 @@
 #include "client/genvctl/environment/turn.hpp"
 
 #include "client/genvctl/common/parents.hpp"
+#include "client/genvctl/environment/taking_follower.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/duration.hpp"
-#include "core/limit_definitions.hpp"
-#include "core/quota_hold.hpp"
-#include "core/sentences.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/duration.hpp"
+#include "core/queue/quota_hold.hpp"
+#include "core/sentences/sentences.hpp"
+#include "core/settings/limit_definitions.hpp"
 
 #include <fmt/format.h>
 
@@ -20,6 +21,10 @@ namespace {
 
 // A line with more holders would be too long to read; "genvctl devices" lists all of them.
 constexpr std::size_t maxHolders = 8;
+
+// After a change, each waiting command asks for the whole queue. Together they ask at most 20 times
+// a second.
+constexpr std::chrono::milliseconds pauseForRequest{50};
 
 /// The devices that an environment has held since one minute.
 struct HeldSince {
@@ -65,11 +70,10 @@ holdersOfMachine(Client& client, const std::vector<EnvironmentEntry>& environmen
 }
 
 // Returns the environments with devices that have the same parent.
-std::vector<std::string> siblingsWithDevices(Client& client, const Parents& parents,
-                                             const std::string& parent) {
+std::vector<std::string> siblingsWithDevices(Client& client, const std::string& parent) {
     std::vector<std::string> holders;
-    for (const Environment& environment : client.environmentDetails()) {
-        if (parentOf(parents, environment.id) == parent && !environment.devices.empty())
+    for (const Environment& environment : client.machine().environments) {
+        if (environment.parent == parent && !environment.devices.empty())
             holders.push_back(fmt::format("environment {} holds {}", environment.id,
                                           core::nameGpus(environment.devices)));
     }
@@ -102,47 +106,97 @@ std::optional<std::string> holdText(const QueueDescription& request) {
     return core::describeOwnHold({request.hold->limit, request.hold->used, request.hold->allowed});
 }
 
+/// Finds the caller's request in the queue. Its environment is looked for only once.
+class OwnRequest {
+  public:
+    OwnRequest(Client& client, std::function<bool(const EnvironmentEntry&)> isWaiting)
+        : client_(client), isWaiting_(std::move(isWaiting)) {}
+
+    /// Returns nullptr if the request does not wait.
+    const WaitingRequest* in(const std::vector<WaitingRequest>& queue) {
+        if (!environment_ && !queue.empty())
+            find(queue);
+        const auto found = std::ranges::find_if(queue, [&](const WaitingRequest& request) {
+            return request.description.entry.environment == environment_;
+        });
+        return found == queue.end() ? nullptr : &*found;
+    }
+
+  private:
+    void find(const std::vector<WaitingRequest>& queue) {
+        for (const EnvironmentEntry& environment : client_.environments()) {
+            const bool waits = std::ranges::any_of(queue, [&](const WaitingRequest& request) {
+                return request.description.entry.environment == environment.id;
+            });
+            if (waits && isWaiting_(environment)) {
+                environment_ = environment.id;
+                return;
+            }
+        }
+    }
+
+    Client& client_;
+    std::function<bool(const EnvironmentEntry&)> isWaiting_;
+    std::optional<std::string> environment_; ///< once it waits
+};
+
 } // namespace
 
 TurnText queueText(Client& client, std::function<bool(const EnvironmentEntry&)> isWaiting) {
-    return [&client, isWaiting = std::move(isWaiting)](bool brief) -> std::optional<std::string> {
-        auto queue = client.describeQueue();
-        const auto environments = client.environments();
-        const auto isOwn = [&](const QueueDescription& request) {
-            return std::ranges::any_of(environments, [&](const EnvironmentEntry& environment) {
-                return environment.id == request.entry.environment && isWaiting(environment);
-            });
-        };
-        const auto found = std::ranges::find_if(queue, isOwn);
-        if (found == queue.end())
-            return std::nullopt;
-        const QueueDescription own = *found;
-        const std::string what =
-            fmt::format("waiting for {} GPU{}{}", own.entry.gpus, own.entry.gpus == 1 ? "" : "s",
-                        own.parent ? " of environment " + *own.parent : std::string());
-        if (const auto hold = holdText(own))
-            return fmt::format("{}: {}", what, *hold);
+    return [&client, own = OwnRequest(client, std::move(isWaiting)), follower = TakingFollower(),
+            isTold = false](bool brief) mutable -> TurnState {
+        auto queue = client.queue();
+        const std::size_t requests = queue.size();
+        const WaitingRequest* request = own.in(queue);
+        if (request == nullptr)
+            return {std::nullopt, requests};
+        if (auto line = follower.follow(*request, std::chrono::steady_clock::now()))
+            return {line, requests};
+        if (std::exchange(isTold, true) && !brief)
+            return {std::nullopt,
+                    requests}; // where lines stay, the place in the queue is told once
+        const QueueDescription known = request->description;
+        const std::string what = fmt::format(
+            "waiting for {} GPU{}{}", known.entry.gpus, known.entry.gpus == 1 ? "" : "s",
+            known.parent ? " of environment " + *known.parent : std::string());
+        if (const auto hold = holdText(known))
+            return {fmt::format("{}: {}", what, *hold), requests};
         // A nested environment waits only for the other environments of its parent.
-        std::erase_if(queue,
-                      [&](const QueueDescription& other) { return other.parent != own.parent; });
-        const auto before = std::ranges::count_if(
-            queue, [&](const QueueDescription& other) { return other.position < own.position; });
-        return withHolders(fmt::format("{}, number {} of {}{}", what, before + 1, queue.size(),
-                                       brief ? "" : " in the queue"),
-                           own.parent ? siblingsWithDevices(client, client.parents(), *own.parent)
-                                      : holdersOfMachine(client, environments, brief),
-                           brief ? std::optional(asideWidth()) : std::nullopt);
+        std::erase_if(queue, [&](const WaitingRequest& other) {
+            return other.description.parent != known.parent;
+        });
+        const auto before = std::ranges::count_if(queue, [&](const WaitingRequest& other) {
+            return other.description.position < known.position;
+        });
+        return {withHolders(fmt::format("{}, number {} of {}{}", what, before + 1, queue.size(),
+                                        brief ? "" : " in the queue"),
+                            known.parent ? siblingsWithDevices(client, *known.parent)
+                                         : holdersOfMachine(client, client.environments(), brief),
+                            brief ? std::optional(asideWidth()) : std::nullopt),
+                requests};
+    };
+}
+
+TurnText takingOnlyText(Client& client, std::function<bool(const EnvironmentEntry&)> isWaiting) {
+    return [&client, own = OwnRequest(client, std::move(isWaiting)),
+            follower = TakingFollower()](bool) mutable -> TurnState {
+        const auto queue = client.queue();
+        const WaitingRequest* request = own.in(queue);
+        return {request == nullptr ? std::nullopt
+                                   : follower.follow(*request, std::chrono::steady_clock::now()),
+                queue.size()};
     };
 }
 
 TurnText lockText(Client& client, const std::string& environment) {
-    return [&client, environment](bool) -> std::optional<std::string> {
+    return [&client, environment](bool) -> std::optional<TurnLine> {
         std::map<std::string, std::vector<std::uint32_t>> locked;
         const auto attached = client.environment(environment).devices;
-        for (const auto& [device, holder] : client.lockHolders()) {
-            if (holder != environment &&
+        for (const DeviceState& state : client.machine().devices) {
+            const std::uint32_t device = state.device.index;
+            if (state.lockHolder && *state.lockHolder != environment &&
                 std::find(attached.begin(), attached.end(), device) != attached.end())
-                locked[holder].push_back(device);
+                locked[*state.lockHolder].push_back(device);
         }
         if (locked.empty())
             return fmt::format("waiting for {} behind earlier requests", core::nameGpus(attached));
@@ -164,28 +218,49 @@ TurnDisplay::~TurnDisplay() {
 }
 
 void TurnDisplay::update() {
-    if (hasWaited_ && !rewrites_)
-        return;
-    std::optional<std::string> text;
+    counts_ = false;
+    std::optional<TurnLine> line;
     try {
-        text = text_(rewrites_);
+        for (line = text(); line && line->stays; line = text()) {
+            end();
+            printNote(line->text);
+        }
     } catch (const ServiceUnavailable&) {
-        if (hasWaited_)
-            text = "waiting for the service genvd, which does not run";
+        if (hasWaited_ && rewrites_)
+            line = TurnLine("waiting for the service genvd, which does not run");
     } catch (const Error&) {
         // The waiting call itself reports this failure if it is relevant.
     }
-    if (!text)
-        return;
+    if (line)
+        show(*line);
+}
+
+std::optional<TurnLine> TurnDisplay::text() {
+    TurnState state = text_(rewrites_);
+    requests_ = state.requests;
+    return std::move(state.line);
+}
+
+void TurnDisplay::show(const TurnLine& line) {
     hasWaited_ = true;
+    counts_ = line.counts && rewrites_;
     if (!rewrites_) {
-        printNote(*text);
+        if (stages_.insert(line.stage).second)
+            printNote(line.text);
         return;
     }
-    if (*text == shown_)
+    if (line.text == shown_)
         return;
-    shown_ = *text;
-    rewriteAside(*text);
+    shown_ = line.text;
+    rewriteAside(line.text);
+}
+
+std::optional<std::chrono::milliseconds> TurnDisplay::again() const {
+    return counts_ ? std::optional(std::chrono::milliseconds{1000}) : std::nullopt;
+}
+
+std::chrono::milliseconds TurnDisplay::pause() const {
+    return requests_ * pauseForRequest;
 }
 
 void TurnDisplay::end() noexcept {

@@ -2,9 +2,9 @@
 #include "client/genvctl/jobs/array_values.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 #include "client/jobs/model/book.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <fmt/format.h>
 

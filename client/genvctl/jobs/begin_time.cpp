@@ -2,11 +2,11 @@
 #include "client/genvctl/jobs/begin_time.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
-#include "core/duration.hpp"
-#include "core/error.hpp"
-#include "core/moment.hpp"
-#include "core/sentences.hpp"
-#include "core/text.hpp"
+#include "core/base/duration.hpp"
+#include "core/base/error.hpp"
+#include "core/base/moment.hpp"
+#include "core/base/text.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // The value of --begin: when a job may start.
 #pragma once
 
-#include "core/time.hpp"
+#include "core/base/time.hpp"
 
 #include <string>
 

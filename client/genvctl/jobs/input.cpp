@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/jobs/input.hpp"
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/genvctl/common/exit_status.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 #include "client/genvctl/jobs/job_names.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/text.hpp"
 
 #include <fmt/format.h>
 

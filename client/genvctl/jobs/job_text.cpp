@@ -2,12 +2,14 @@
 #include "client/genvctl/jobs/job_text.hpp"
 
 #include "client/genvctl/jobs/script.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/objects/job.hpp"
+#include "client/genvctl/objects/schema.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 #include "client/remote/ssh/ssh.hpp"
-#include "core/bytes.hpp"
-#include "core/duration.hpp"
-#include "core/sentences.hpp"
-#include "core/time.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/duration.hpp"
+#include "core/base/time.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <fmt/format.h>
 
@@ -18,47 +20,6 @@
 namespace genv::ctl {
 
 namespace {
-
-std::string endText(const std::string& state, const std::string& reason) {
-    if (reason == "starting")
-        return reason;
-    return reason.empty() ? state : fmt::format("{}: {}", state, reason);
-}
-
-std::string expectedText(std::uint64_t expected, Time now) {
-    return expected == 0 ? ""
-                         : fmt::format(", expected at {}",
-                                       shortTimestamp(core::fromMicroseconds(expected), now));
-}
-
-// "waits for job 17" reads "waiting for job 17".
-std::string waitingText(const std::string& state, const std::string& reason) {
-    constexpr std::string_view waits = "waits ";
-    if (reason == state)
-        return state;
-    if (state == "waiting" && reason.starts_with(waits))
-        return state + ' ' + reason.substr(waits.size());
-    return endText(state, reason);
-}
-
-std::string progressText(const jobs::JobRow& job, Time now) {
-    std::string text = fmt::format("{}/{} done", job.done, job.tasks);
-    const auto add = [&](std::uint32_t count, const char* what) {
-        if (count > 0)
-            text += fmt::format(", {} {}", count, what);
-    };
-    add(job.running, "running");
-    add(job.failed, "failed");
-    add(job.canceled, "canceled");
-    if (job.waiting > 0 && job.running == 0)
-        text += ", " + waitingText(job.state, job.reason) + expectedText(job.expected, now);
-    return text;
-}
-
-// A job without a name is recognized by its command.
-std::string nameText(const jobs::JobRow& job) {
-    return job.name.empty() ? job.command : job.name;
-}
 
 std::string exactTime(std::uint64_t time) {
     return core::nameTime(core::fromMicroseconds(time));
@@ -101,6 +62,8 @@ std::string gpusText(const jobs::JobDescription& job) {
         text += fmt::format(", model {}", *request.model);
     if (request.gpuMemoryBytes)
         text += fmt::format(", {} of each", amount(*request.gpuMemoryBytes));
+    if (request.preemptible.value_or("no") != "no")
+        text += ", on loan";
     if (request.lifetimeSeconds)
         text += fmt::format(", for at most {}",
                             spanText(std::chrono::seconds(*request.lifetimeSeconds)));
@@ -158,35 +121,11 @@ void addTimes(JobReport& report, std::uint64_t started, std::uint64_t ended, Tim
     report.addIfAny("Time", runTimeText(started, ended, now));
 }
 
-Json timeOrNull(std::uint64_t time) {
-    return time == 0 ? Json() : Json(time);
-}
-
 Json statusOrNull(std::int32_t status) {
     return status < 0 ? Json() : Json(status);
 }
 
 } // namespace
-
-std::string stateText(const jobs::JobRow& job, Time now) {
-    if (job.isArray)
-        return progressText(job, now);
-    if (job.state == "waiting" || job.state == "held")
-        return waitingText(job.state, job.reason) + expectedText(job.expected, now);
-    return endText(job.state, job.reason);
-}
-
-std::string stateText(const jobs::TaskRow& task) {
-    return task.isWaiting() ? waitingText(task.state, task.reason)
-                            : endText(task.state, task.reason);
-}
-
-std::string runTimeText(std::uint64_t started, std::uint64_t ended, Time now) {
-    if (started == 0)
-        return "";
-    const Time end = ended >= started ? core::fromMicroseconds(ended) : now;
-    return spanText(std::max(end - core::fromMicroseconds(started), Time::duration{0}));
-}
 
 Table jobsTable(const std::vector<jobs::JobRow>& jobs, Time now) {
     Table table({{"JOB", 6}, {"NAME", 16}, {"GPUS", 6}, {"TIME", 10}, {"STATE", 0}});
@@ -252,65 +191,74 @@ std::string taskReport(const jobs::JobDescription& job, const jobs::TaskRow& tas
 }
 
 Json toJson(const jobs::JobRow& job) {
-    return {{"job", job.number},
-            {"name", job.name},
-            {"state", job.state},
-            {"reason", job.reason},
-            {"expected", timeOrNull(job.expected)},
-            {"command", job.command},
-            {"gpus", job.gpus},
-            {"array", job.isArray},
-            {"tasks", job.tasks},
-            {"waiting", job.waiting},
-            {"running", job.running},
-            {"done", job.done},
-            {"failed", job.failed},
-            {"canceled", job.canceled},
-            {"submitted", timeOrNull(job.submitted)},
-            {"started", timeOrNull(job.started)},
-            {"ended", timeOrNull(job.ended)},
-            {"status", statusOrNull(job.status)}};
+    return object<schema::job>({{"job", job.number},
+                                {"name", orNull(job.name)},
+                                {"state", job.state},
+                                {"reason", orNull(job.reason)},
+                                {"expected_start", orNull(job.expected)},
+                                {"command", orNull(job.command)},
+                                {"gpus", job.gpus},
+                                {"array", job.isArray},
+                                {"tasks", job.tasks},
+                                {"waiting", job.waiting},
+                                {"running", job.running},
+                                {"done", job.done},
+                                {"failed", job.failed},
+                                {"canceled", job.canceled},
+                                {"submitted", orNull(job.submitted)},
+                                {"started", orNull(job.started)},
+                                {"ended", orNull(job.ended)},
+                                {"status", statusOrNull(job.status)}});
 }
 
-Json toJson(const jobs::JobDescription& job) {
+Json toJson(const MachineJob& job) {
+    Json json = toJson(static_cast<const jobs::JobRow&>(job));
+    fill<schema::job>(json, {{"machine", job.machine}});
+    return json;
+}
+
+Json toJson(const jobs::JobDescription& job, const std::vector<jobs::TaskRow>& tasks) {
     Json json = toJson(static_cast<const jobs::JobRow&>(job));
     Json after = Json::array();
     for (const jobs::Dependency& dependency : job.after)
-        after.push_back({{"job", dependency.job}, {"condition", wordOf(dependency.condition)}});
-    Json words = Json::array();
-    for (const std::string& word : job.words)
-        words.push_back(word);
-    json.update({{"words", std::move(words)},
-                 {"folder", job.folder},
-                 {"output", job.output},
-                 {"after", std::move(after)},
-                 {"begin", timeOrNull(job.begin)},
-                 {"priority", job.priority},
-                 {"retries", job.retries},
-                 {"parallel", job.parallel},
-                 {"cpus", job.cpus},
-                 {"memory", job.memory},
-                 {"model", orNull(job.request.model)},
-                 {"gpu_memory", orNull(job.request.gpuMemoryBytes)},
-                 {"lifetime", orNull(job.request.lifetimeSeconds)}});
+        after.push_back(object<schema::dependency>(
+            {{"job", dependency.job}, {"condition", wordOf(dependency.condition)}}));
+    Json list = Json::array();
+    for (const jobs::TaskRow& task : tasks)
+        list.push_back(toJson(task));
+    fill<schema::job>(json, {{"words", job.words},
+                             {"folder", orNull(job.folder)},
+                             {"output", orNull(job.output)},
+                             {"after", std::move(after)},
+                             {"begin", orNull(job.begin)},
+                             {"priority", job.priority},
+                             {"retries", job.retries},
+                             {"parallel", orNull(job.parallel)},
+                             {"cpus", orNull(job.cpus)},
+                             {"memory_bytes", orNull(job.memory)},
+                             {"model", orNull(job.request.model)},
+                             {"gpu_memory_bytes", orNull(job.request.gpuMemoryBytes)},
+                             {"preemptible", job.request.preemptible.value_or("no")},
+                             {"lifetime_seconds", orNull(job.request.lifetimeSeconds)},
+                             {"task_list", std::move(list)}});
     return json;
 }
 
 Json toJson(const jobs::TaskRow& task) {
-    return {{"task", task.number},
-            {"value", task.value},
-            {"state", task.state},
-            {"reason", task.reason},
-            {"attempts", task.attempts},
-            {"environment", task.environment},
-            {"devices", task.devices},
-            {"started", timeOrNull(task.started)},
-            {"ended", timeOrNull(task.ended)},
-            {"status", statusOrNull(task.status)},
-            {"signal", task.signal == 0 ? Json() : Json(task.signal)},
-            {"gpu_seconds", task.gpuSeconds},
-            {"peak_memory", task.peakMemory == 0 ? Json() : Json(task.peakMemory)},
-            {"log", task.log}};
+    return object<schema::task>({{"task", task.number},
+                                 {"value", orNull(task.value)},
+                                 {"state", task.state},
+                                 {"reason", orNull(task.reason)},
+                                 {"attempts", task.attempts},
+                                 {"environment", orNull(task.environment)},
+                                 {"devices", task.devices},
+                                 {"started", orNull(task.started)},
+                                 {"ended", orNull(task.ended)},
+                                 {"status", statusOrNull(task.status)},
+                                 {"signal", task.signal == 0 ? Json(nullptr) : Json(task.signal)},
+                                 {"gpu_seconds", task.gpuSeconds},
+                                 {"peak_memory_bytes", orNull(task.peakMemory)},
+                                 {"log", orNull(task.log)}});
 }
 
 } // namespace genv::ctl

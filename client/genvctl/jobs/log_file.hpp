@@ -2,7 +2,7 @@
 // Prints the output of a task, and later its growth.
 #pragma once
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 
 #include <cstddef>
 #include <cstdint>

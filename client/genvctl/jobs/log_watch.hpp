@@ -2,7 +2,7 @@
 // Tells when logs grow.
 #pragma once
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 
 #include <set>
 #include <string>

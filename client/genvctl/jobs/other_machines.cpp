@@ -4,9 +4,9 @@
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/sibling_program.hpp"
 #include "client/genvctl/terminal/json.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 #include "client/remote/ssh/ssh.hpp"
-#include "core/time.hpp"
+#include "core/base/time.hpp"
 
 #include <array>
 #include <chrono>
@@ -32,25 +32,32 @@ std::string answerOf(const std::vector<std::string>& command) {
     return text;
 }
 
+// Sets a value, unless it is null.
+template <typename Value>
+void readMember(const Json& json, const char* key, Value& value) {
+    if (!json.at(key).is_null())
+        json.at(key).get_to(value);
+}
+
 MachineJob jobIn(const Json& json) {
     MachineJob job;
-    json.at("machine").get_to(job.machine);
-    json.at("number").get_to(job.number);
-    json.at("name").get_to(job.name);
-    json.at("state").get_to(job.state);
-    json.at("command").get_to(job.command);
-    json.at("gpus").get_to(job.gpus);
-    json.at("tasks").get_to(job.tasks);
-    json.at("waiting").get_to(job.waiting);
-    json.at("running").get_to(job.running);
-    json.at("done").get_to(job.done);
-    json.at("failed").get_to(job.failed);
-    json.at("canceled").get_to(job.canceled);
-    json.at("array").get_to(job.isArray);
-    json.at("submitted").get_to(job.submitted);
-    json.at("started").get_to(job.started);
-    json.at("ended").get_to(job.ended);
-    json.at("status").get_to(job.status);
+    readMember(json, "machine", job.machine);
+    readMember(json, "job", job.number);
+    readMember(json, "name", job.name);
+    readMember(json, "state", job.state);
+    readMember(json, "command", job.command);
+    readMember(json, "gpus", job.gpus);
+    readMember(json, "array", job.isArray);
+    readMember(json, "tasks", job.tasks);
+    readMember(json, "waiting", job.waiting);
+    readMember(json, "running", job.running);
+    readMember(json, "done", job.done);
+    readMember(json, "failed", job.failed);
+    readMember(json, "canceled", job.canceled);
+    readMember(json, "submitted", job.submitted);
+    readMember(json, "started", job.started);
+    readMember(json, "ended", job.ended);
+    readMember(json, "status", job.status);
     return job;
 }
 

@@ -2,7 +2,7 @@
 // The user's jobs on other machines that share the home.
 #pragma once
 
-#include "client/jobs/link/rows.hpp"
+#include "client/jobs/link/reported_jobs.hpp"
 
 #include <string>
 #include <vector>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/jobs/script.hpp"
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/jobs/input.hpp"
 #include "client/genvctl/jobs/shell_words.hpp"
 #include "client/genvctl/shell/execution.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

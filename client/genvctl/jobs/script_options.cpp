@@ -3,9 +3,9 @@
 
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/jobs/submit_options.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/command_line/usage_error.hpp"
-#include "core/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/command_line/usage_error.hpp"
+#include "core/base/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -78,7 +78,8 @@ void parseLine(const Script& script, const ScriptLine& line) {
 
 } // namespace
 
-jobs::NewJob readWithScript(const CLI::App& command, const Script& script) {
+jobs::NewJob readWithScript(const CLI::App& command, const Script& script,
+                            const std::function<void(const CLI::App&)>& check) {
     std::vector<std::string> fromScript;
     for (ScriptLine& line : optionLines(script)) {
         parseLine(script, line);
@@ -94,6 +95,8 @@ jobs::NewJob readWithScript(const CLI::App& command, const Script& script) {
         return both.app.get_option_no_throw(name) != nullptr;
     });
     both.parse(std::move(words));
+    if (check)
+        check(both.app);
     return both.options.read(both.app);
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "client/genvctl/jobs/script.hpp"
-#include "client/jobs/link/submission.hpp"
+#include "client/jobs/link/submitted_job.hpp"
+
+#include <functional>
 
 namespace CLI {
 class App;
@@ -12,7 +14,9 @@ class App;
 namespace genv::ctl {
 
 /// Returns a job with the options of the parsed command and of the script's lines. An option of the
-/// command replaces that of the script. Throws Failure, with the line of an invalid option.
-jobs::NewJob readWithScript(const CLI::App& command, const Script& script);
+/// command replaces that of the script. `check` is called with all of them first, and may throw.
+/// Throws Failure, with the line of an invalid option.
+jobs::NewJob readWithScript(const CLI::App& command, const Script& script,
+                            const std::function<void(const CLI::App&)>& check = {});
 
 } // namespace genv::ctl

@@ -17,21 +17,21 @@ int statusOf(const std::string& state, std::int32_t status) {
     return status > 0 ? status : static_cast<int>(ExitStatus::Failed);
 }
 
-std::vector<std::uint32_t> numbersOf(jobs::Link& link, const NamedTasks& named) {
+std::vector<std::uint32_t> numbersOf(JobSystem& system, const NamedTasks& named) {
     if (named.isOne())
         return {named.from};
     std::vector<std::uint32_t> numbers;
-    for (const jobs::TaskRow& task : describeTasks(link, named))
+    for (const jobs::TaskRow& task : describeTasks(system, named))
         numbers.push_back(task.number);
     return numbers;
 }
 
 } // namespace
 
-std::vector<jobs::TaskRow> describeTasks(jobs::Link& link, const NamedTasks& named) {
+std::vector<jobs::TaskRow> describeTasks(JobSystem& system, const NamedTasks& named) {
     if (named.isOne())
-        return link.tasks(named.job, {named.from});
-    std::vector<jobs::TaskRow> tasks = link.tasks(named.job);
+        return system.tasks(named.job, {named.from});
+    std::vector<jobs::TaskRow> tasks = system.tasks(named.job, {});
     std::erase_if(tasks, [&](const jobs::TaskRow& task) { return !named.contains(task.number); });
     if (tasks.empty())
         throw Failure(
@@ -41,7 +41,7 @@ std::vector<jobs::TaskRow> describeTasks(jobs::Link& link, const NamedTasks& nam
     return tasks;
 }
 
-std::vector<JobTasks> tasksByJob(jobs::Link& link, const std::vector<NamedTasks>& named) {
+std::vector<JobTasks> tasksByJob(JobSystem& system, const std::vector<NamedTasks>& named) {
     std::vector<JobTasks> all;
     std::vector<jobs::JobNumber> whole;
     for (const NamedTasks& tasks : named) {
@@ -51,7 +51,7 @@ std::vector<JobTasks> tasksByJob(jobs::Link& link, const std::vector<NamedTasks>
             whole.push_back(tasks.job);
             continue;
         }
-        const auto numbers = numbersOf(link, tasks);
+        const auto numbers = numbersOf(system, tasks);
         job.tasks.insert(job.tasks.end(), numbers.begin(), numbers.end());
     }
     for (JobTasks& job : all) {

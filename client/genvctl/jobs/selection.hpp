@@ -3,7 +3,7 @@
 #pragma once
 
 #include "client/genvctl/jobs/job_names.hpp"
-#include "client/jobs/link/link.hpp"
+#include "client/genvctl/jobs/job_system.hpp"
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace genv::ctl {
 
 /// Returns the named tasks, by number. Throws Failure if a range has none.
-std::vector<jobs::TaskRow> describeTasks(jobs::Link& link, const NamedTasks& named);
+std::vector<jobs::TaskRow> describeTasks(JobSystem& system, const NamedTasks& named);
 
 /// The tasks of one job; no number means all.
 struct JobTasks {
@@ -19,9 +19,9 @@ struct JobTasks {
     std::vector<std::uint32_t> tasks;
 };
 
-/// Returns the named tasks, each job once, in the order of the command line. Asks genv-jobs only
-/// for the tasks within a range. Throws Failure.
-std::vector<JobTasks> tasksByJob(jobs::Link& link, const std::vector<NamedTasks>& named);
+/// Returns the named tasks, each job once, in the order of the command line. Asks only for the
+/// tasks within a range. Throws Failure.
+std::vector<JobTasks> tasksByJob(JobSystem& system, const std::vector<NamedTasks>& named);
 
 /// Returns the exit status of an ended job or task: 0 for success, its own, or 1 if it has none.
 int statusOf(const jobs::JobRow& job);

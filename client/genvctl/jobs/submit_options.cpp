@@ -7,9 +7,9 @@
 #include "client/genvctl/jobs/input.hpp"
 #include "client/genvctl/jobs/job_names.hpp"
 #include "client/genvctl/options/option_values.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/fair_order.hpp"
-#include "core/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/text.hpp"
+#include "core/placement/fair_order.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -129,6 +129,7 @@ jobs::GpuRequest requestOf(OwnEnvironmentOptions wanted) {
         request.model = wanted.devices.model;
     request.overSubscribe = wanted.overSubscribe;
     request.overSubscribable = wanted.configuration.overSubscribable;
+    request.preemptible = preemptibleKind(wanted.configuration.preemptible);
     if (wanted.waiting.lifetime)
         request.lifetimeSeconds = static_cast<std::uint64_t>(
             readLifetime("--lifetime", *wanted.waiting.lifetime).count());

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "client/genvctl/environment/own_environment.hpp"
-#include "client/jobs/link/submission.hpp"
+#include "client/jobs/link/submitted_job.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -3,8 +3,8 @@
 
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/files.hpp"
-#include "core/json_extent.hpp"
-#include "core/text.hpp"
+#include "core/base/json_extent.hpp"
+#include "core/base/text.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -122,6 +122,25 @@ std::string program(const Kernelspec& base, const std::string& word) {
     return access(candidate.c_str(), X_OK) == 0 ? candidate.native() : word;
 }
 
+// The option of IPython's kernel that loads the extension of the Python package, which resumes a
+// parked environment before a cell runs. It does nothing without the package, or with that of
+// genv 1. Unlike the list of extensions, it leaves the user's configuration in force.
+constexpr const char* codeOption = "--IPKernelApp.code_to_run=";
+constexpr const char* loadingCode = "if __import__('importlib.util').util.find_spec('genv'): "
+                                    "get_ipython().extension_manager.load_extension('genv')";
+
+bool isOfIPython(const Json& argv) {
+    bool isIPython = false;
+    for (std::size_t at = 0; at < argv.size(); ++at) {
+        const auto& word = argv[at].get_ref<const std::string&>();
+        if (word.starts_with(codeOption))
+            return false; // it has code of its own
+        isIPython |=
+            at > 0 && argv[at - 1] == "-m" && (word == "ipykernel_launcher" || word == "ipykernel");
+    }
+    return isIPython;
+}
+
 bool isDerivedIn(const fs::path& folder) {
     try {
         return isDerived(loadKernelspec(folder).document);
@@ -174,11 +193,11 @@ void writeKernelspec(const fs::path& folder, const Json& document, const Kernels
 
 } // namespace
 
-fs::path kernelFolderBelow(const fs::path& prefix) {
+fs::path jupyterKernelFolderBelow(const fs::path& prefix) {
     return fs::absolute(prefix) / "share/jupyter/kernels";
 }
 
-fs::path userKernelFolder() {
+fs::path userJupyterKernelFolder() {
     const auto folder = userDataFolder();
     if (!folder)
         throw Failure(ExitStatus::Failed, "There is no home folder: HOME is not set",
@@ -186,15 +205,15 @@ fs::path userKernelFolder() {
     return fs::absolute(*folder) / "kernels";
 }
 
-fs::path activeKernelFolder() {
+fs::path activeJupyterKernelFolder() {
     const auto prefix = activePrefix();
     if (!prefix)
         throw Failure(ExitStatus::Failed, "No virtual or conda environment is active",
                       "Activate it, or say where it is with --prefix.");
-    return kernelFolderBelow(*prefix);
+    return jupyterKernelFolderBelow(*prefix);
 }
 
-std::vector<fs::path> kernelFolders() {
+std::vector<fs::path> jupyterKernelFolders() {
     std::vector<fs::path> folders;
     std::string rest = variable("JUPYTER_PATH").value_or("");
     while (!rest.empty()) {
@@ -206,15 +225,15 @@ std::vector<fs::path> kernelFolders() {
     if (const auto folder = userDataFolder())
         folders.push_back(fs::absolute(*folder) / "kernels");
     if (const auto prefix = activePrefix())
-        folders.push_back(kernelFolderBelow(*prefix));
+        folders.push_back(jupyterKernelFolderBelow(*prefix));
     for (const char* prefix : {"/usr/local", "/usr"})
-        folders.push_back(kernelFolderBelow(prefix));
+        folders.push_back(jupyterKernelFolderBelow(prefix));
     return folders;
 }
 
 fs::path findKernelspec(const std::string& name) {
     std::string searched;
-    for (const fs::path& folder : kernelFolders()) {
+    for (const fs::path& folder : jupyterKernelFolders()) {
         if (const auto found = kernelspecIn(folder, name))
             return *found;
         searched += (searched.empty() ? "" : ", ") + folder.native();
@@ -271,6 +290,8 @@ Json derivedKernelspec(const Kernelspec& base, const std::vector<std::string>& l
         argv.push_back(own(word.get<std::string>()));
     Json& first = argv[launcher.size() + 1];
     first = program(base, first.get<std::string>());
+    if (isOfIPython(base.document["argv"]))
+        argv.push_back(std::string(codeOption) + loadingCode);
     document["argv"] = argv;
     document["display_name"] = displayName;
     if (document.contains("env") && document["env"].is_object()) {
@@ -315,7 +336,7 @@ void removeKernelspec(const fs::path& folder) {
         failed(folder, "is not a kernelspec any more, but cannot be removed", error);
 }
 
-std::optional<std::string> kernelIdAmong(const std::vector<std::string>& words) {
+std::optional<std::string> jupyterKernelIdAmong(const std::vector<std::string>& words) {
     constexpr std::string_view before = "kernel-";
     constexpr std::string_view after = ".json";
     for (const std::string& word : words) {

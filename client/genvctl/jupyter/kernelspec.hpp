@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Jupyter's kernelspecs. Each is a folder in one of Jupyter's data folders, with logos and a
-// kernel.json that contains the command line of a kernel. A kernelspec derived by genvctl starts
-// the kernel of another one through "genvctl jupyter run", and contains a mark that identifies it.
-// This code runs neither Python nor Jupyter.
+// kernel.json that contains the command line of a Jupyter kernel. A kernelspec derived by genvctl
+// starts the kernel of another one through "genvctl jupyter run", and contains a mark that
+// identifies it. This code runs neither Python nor Jupyter.
 #pragma once
 
 #include "client/genvctl/terminal/json.hpp"
@@ -21,14 +21,14 @@ struct Kernelspec {
 
 /// Returns the folders that Jupyter searches for kernelspecs, in its order: JUPYTER_PATH, the
 /// user's, those of the active virtual or conda environment, the machine's.
-std::vector<std::filesystem::path> kernelFolders();
+std::vector<std::filesystem::path> jupyterKernelFolders();
 /// Returns the folder of the user's own kernelspecs. Throws Failure if there is no home folder.
-std::filesystem::path userKernelFolder();
+std::filesystem::path userJupyterKernelFolder();
 /// Returns the folder below the prefix of a Python installation.
-std::filesystem::path kernelFolderBelow(const std::filesystem::path& prefix);
+std::filesystem::path jupyterKernelFolderBelow(const std::filesystem::path& prefix);
 /// Returns the folder of the virtual or conda environment that is active in the shell. Throws
 /// Failure.
-std::filesystem::path activeKernelFolder();
+std::filesystem::path activeJupyterKernelFolder();
 
 /// Returns the kernelspec that Jupyter uses for this name, given in lower case. Throws Failure if
 /// there is none.
@@ -55,9 +55,9 @@ void installKernelspec(const std::filesystem::path& folder, const Json& document
 /// Removes a kernelspec that genvctl derived. Throws Failure for any other.
 void removeKernelspec(const std::filesystem::path& folder);
 
-/// Returns the id of the kernel from its connection file, kernel-<id>.json, among the words that
-/// start it. Returns nothing if there is no such file name or if the service does not accept the
-/// id.
-std::optional<std::string> kernelIdAmong(const std::vector<std::string>& words);
+/// Returns the id of the Jupyter kernel from its connection file, kernel-<id>.json, among the words
+/// that start it. Returns nothing if there is no such file name or if the service does not accept
+/// the id.
+std::optional<std::string> jupyterKernelIdAmong(const std::vector<std::string>& words);
 
 } // namespace genv::ctl

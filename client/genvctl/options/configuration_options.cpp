@@ -27,6 +27,20 @@ void ConfigurationOptions::addDevicesTo(CLI::App& command) {
     command
         .add_flag("--allow-over-subscribe", overSubscribable, "Let other users share these GPUs")
         ->group(gpuOptions);
+    addPreemptibleTo(command, preemptible);
+}
+
+void addPreemptibleTo(CLI::App& command, std::string& kind) {
+    command
+        .add_flag("--preemptible{park}", kind,
+                  "Lend the GPUs: requests of others park, or end, the programs")
+        ->check(CLI::IsMember({"park", "end"}).description(""))
+        ->type_name("park|end")
+        ->group(gpuOptions);
+}
+
+std::optional<std::string> preemptibleKind(const std::string& kind) {
+    return kind.empty() ? std::nullopt : std::optional(kind);
 }
 
 Configuration ConfigurationOptions::read() const {

@@ -24,9 +24,10 @@ struct ConfigurationOptions {
     std::optional<std::string> gpuMemory;
     std::optional<std::string> gpus;
     bool overSubscribable = false; ///< not a part of what read() returns
+    std::string preemptible;       ///< "park", "end", or empty; not a part of what read() returns
 
-    /// Adds --name, --gpus, --gpu-memory and --allow-over-subscribe. This object must outlive the
-    /// parsing.
+    /// Adds --name, --gpus, --gpu-memory, --allow-over-subscribe and --preemptible. This object
+    /// must outlive the parsing.
     void addTo(CLI::App& command);
     /// Adds only --name.
     void addNameTo(CLI::App& command);
@@ -34,7 +35,9 @@ struct ConfigurationOptions {
     void addDevicesTo(CLI::App& command);
 
     /// Whether any of them was given.
-    [[nodiscard]] bool isGiven() const { return name || gpuMemory || gpus || overSubscribable; }
+    [[nodiscard]] bool isGiven() const {
+        return name || gpuMemory || gpus || overSubscribable || !preemptible.empty();
+    }
 
     /// Returns the configuration. Throws Failure(Usage) for an invalid value.
     [[nodiscard]] Configuration read() const;
@@ -51,6 +54,12 @@ struct ConsentOptions {
     /// Returns the new setting; nothing if it stays as it is.
     [[nodiscard]] std::optional<bool> setting() const;
 };
+
+/// Adds --preemptible. `kind`: "park", "end", or empty without the option; it must outlive the
+/// parsing.
+void addPreemptibleTo(CLI::App& command, std::string& kind);
+/// Returns the kind, or nothing for an empty one.
+std::optional<std::string> preemptibleKind(const std::string& kind);
 
 /// The options that select GPUs, common to all commands that attach some.
 struct DeviceOptions {

@@ -2,8 +2,8 @@
 #include "client/genvctl/options/enforce_options.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/limit_definitions.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/settings/limit_definitions.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // The options shared by "enforce" and "remote enforce".
 #pragma once
 
-#include "core/rule_definitions.hpp"
+#include "core/settings/rule_definitions.hpp"
 
 #include <cstdint>
 #include <map>

@@ -4,7 +4,7 @@
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
 #include "client/genvctl/options/option_values.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 

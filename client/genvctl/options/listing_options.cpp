@@ -2,7 +2,7 @@
 #include "client/genvctl/options/listing_options.hpp"
 
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -34,8 +34,8 @@ std::string ListingOptions::time(Time time) const {
     return relativeTime(time, currentTime());
 }
 
-void ListingOptions::print(const Context& context, Table table) const {
-    const bool header = !noHeader && !context.options.noLegend;
+void ListingOptions::print(const GlobalOptions& global, Table table) const {
+    const bool header = !noHeader && !global.noLegend;
     if (!showsExtras())
         table.leaveOutExtras();
     if (format == "csv") {
@@ -43,9 +43,9 @@ void ListingOptions::print(const Context& context, Table table) const {
         return;
     }
     const auto width = terminalWidth();
-    if (width && !wide && !context.options.full)
+    if (width && !wide && !global.full)
         table.fit(*width);
-    const Emphasis emphasis = headerEmphasis();
+    const HeaderEmphasis emphasis = headerEmphasis();
     ctl::print(table.text(header, emphasis.before, emphasis.after));
 }
 

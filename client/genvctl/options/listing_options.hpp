@@ -35,7 +35,7 @@ struct ListingOptions {
     [[nodiscard]] std::string time(Time time) const;
 
     /// Prints a table according to the options.
-    void print(const Context& context, Table table) const;
+    void print(const GlobalOptions& global, Table table) const;
 };
 
 /// A list of names for --query, checked against the supported names.

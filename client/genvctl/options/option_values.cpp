@@ -2,11 +2,11 @@
 #include "client/genvctl/options/option_values.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/bytes.hpp"
-#include "core/duration.hpp"
-#include "core/error.hpp"
-#include "core/moment.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/duration.hpp"
+#include "core/base/error.hpp"
+#include "core/base/moment.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 #include "client/genvctl/options/optional_times.hpp"
 
 #include "client/genvctl/common/command_search.hpp"
-#include "core/duration.hpp"
-#include "core/error.hpp"
+#include "core/base/duration.hpp"
+#include "core/base/error.hpp"
 
 #include <CLI/CLI.hpp>
 

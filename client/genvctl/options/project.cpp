@@ -3,10 +3,10 @@
 
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/files.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/bytes.hpp"
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

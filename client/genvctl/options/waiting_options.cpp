@@ -4,7 +4,7 @@
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
-#include "core/fair_order.hpp"
+#include "core/placement/fair_order.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -36,6 +36,11 @@ void put(const WaitingOptions& from, Options& to) {
 } // namespace
 
 void WaitingOptions::addTo(CLI::App& command, const std::string& whatEnds) {
+    addWaitTo(command);
+    addLifetimeTo(command, whatEnds);
+}
+
+void WaitingOptions::addWaitTo(CLI::App& command) {
     command
         .add_flag(fmt::format("--wait{{{}}}", withoutLimit), wait,
                   "Wait in the queue, for at most TIME, such as 30m")
@@ -47,7 +52,6 @@ void WaitingOptions::addTo(CLI::App& command, const std::string& whatEnds) {
         ->check(CLI::Range(-core::maxPriority, core::maxPriority).description(""))
         ->type_name("N")
         ->group(leaseOptions);
-    addLifetimeTo(command, whatEnds);
 }
 
 void WaitingOptions::addLifetimeTo(CLI::App& command, const std::string& whatEnds) {

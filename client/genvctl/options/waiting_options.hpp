@@ -23,6 +23,8 @@ struct WaitingOptions {
     /// Adds --wait, --priority and --lifetime; `whatEnds` is the subject in the help of --lifetime.
     /// This object must outlive the parsing.
     void addTo(CLI::App& command, const std::string& whatEnds);
+    /// Adds only --wait and --priority.
+    void addWaitTo(CLI::App& command);
     /// Adds only --lifetime.
     void addLifetimeTo(CLI::App& command, const std::string& whatEnds);
 

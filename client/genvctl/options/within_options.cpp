@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/options/within_options.hpp"
 
+#include "client/environment_job.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
-#include "client/slurm_jobs.hpp"
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "genv/client.hpp"
 #include "genv/error.hpp"
 
@@ -21,8 +21,7 @@ namespace {
 std::optional<std::string> nearestParent(Client& client) {
     try {
         const std::string own = client.environmentOfProcess(0);
-        const auto parent = client.parentOf(own);
-        return parent ? parent : own;
+        return client.environment(own).parent.value_or(own);
     } catch (const ServiceUnavailable&) {
         throw;
     } catch (const Error&) {

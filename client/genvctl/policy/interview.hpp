@@ -2,7 +2,7 @@
 // Asks the questions of `policy suggest`, as plain text.
 #pragma once
 
-#include "core/policy_answers.hpp"
+#include "core/settings/policy_answers.hpp"
 
 #include <functional>
 #include <istream>

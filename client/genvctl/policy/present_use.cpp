@@ -3,7 +3,7 @@
 
 #include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/context/context.hpp"
-#include "core/rule_definitions.hpp"
+#include "core/settings/rule_definitions.hpp"
 
 #include <fmt/format.h>
 

@@ -8,8 +8,8 @@
 #include "client/genvctl/policy/interview.hpp"
 #include "client/genvctl/policy/present_use.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/suggested_settings.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/settings/suggested_settings.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

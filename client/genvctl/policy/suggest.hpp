@@ -2,7 +2,7 @@
 // policy suggest: settings for this machine, from the answers to a few questions.
 #pragma once
 
-#include "core/policy_answers.hpp"
+#include "core/settings/policy_answers.hpp"
 
 #include <filesystem>
 #include <optional>

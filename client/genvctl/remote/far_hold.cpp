@@ -2,8 +2,8 @@
 #include "client/genvctl/remote/far_hold.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
-#include "core/json_extent.hpp"
-#include "core/text.hpp"
+#include "core/base/json_extent.hpp"
+#include "core/base/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 // not used. Its failure is reported once, and again only when it fails in another way.
 #pragma once
 
-#include "client/genvctl/remote/hosts.hpp"
+#include "client/genvctl/remote/remote_hosts.hpp"
 #include "client/remote/fleet/fleet_rules.hpp"
 
 #include <cstddef>

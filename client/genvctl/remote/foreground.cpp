@@ -2,7 +2,7 @@
 #include "client/genvctl/remote/foreground.hpp"
 
 #include "client/genvctl/shell/execution.hpp"
-#include "core/parent_end.hpp"
+#include "core/base/parent_end.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -3,7 +3,7 @@
 // must outlive the command line.
 #pragma once
 
-#include "client/genvctl/remote/hosts.hpp"
+#include "client/genvctl/remote/remote_hosts.hpp"
 
 #include <memory>
 

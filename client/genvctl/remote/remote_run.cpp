@@ -8,9 +8,9 @@
 #include "client/genvctl/remote/strategy.hpp"
 #include "client/genvctl/shell/execution.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
-#include "core/sentences.hpp"
-#include "core/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/text.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -151,7 +151,7 @@ class Asking {
         FarHolds holds;
         for (const remote::Host& host : hosts)
             holds.push_back(std::make_unique<FarHold>(host, words));
-        TurnDisplay display([&](bool) { return waitingText(holds); });
+        TurnDisplay display([&](bool) { return TurnLine(waitingText(holds)); });
         display.update();
         try {
             for (;;) {
@@ -361,7 +361,7 @@ void runOnBest(const HostOptions& options, const std::vector<remote::Host>& host
 
 void runRemotely(const Context& context, RemoteRun run) {
     const HostOptions options;
-    const std::vector<remote::Host> hosts = options.list(context);
+    const std::vector<remote::Host> hosts = options.list(context.options.host);
     if (hosts.size() != 1)
         throw Failure(ExitStatus::Usage, "--host accepts one host",
                       "Use \"genvctl remote\" for several hosts.");
@@ -379,7 +379,7 @@ void addRemoteRun(CLI::App& remote, Context& context, const SharedHostOptions& h
     activate->footer("The environment ends with the shell, and the shell with the connection.");
     activate->callback([&context, hosts, shell] {
         context.command = [&context, hosts, shell] {
-            runOnBest(*hosts, hosts->list(context), shell->run);
+            runOnBest(*hosts, hosts->list(context.options.host), shell->run);
         };
     });
 
@@ -392,7 +392,7 @@ void addRemoteRun(CLI::App& remote, Context& context, const SharedHostOptions& h
         command->run.command = commandWords(*run);
         command->run.wanted.meansOneGpu = true;
         context.command = [&context, hosts, command] {
-            runOnBest(*hosts, hosts->list(context), command->run);
+            runOnBest(*hosts, hosts->list(context.options.host), command->run);
         };
     });
 }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "client/genvctl/environment/own_environment.hpp"
-#include "client/genvctl/remote/hosts.hpp"
+#include "client/genvctl/remote/remote_hosts.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/remote/strategy.hpp"
 
-#include "core/visible_devices.hpp"
+#include "core/model/visible_devices.hpp"
 
 #include <algorithm>
 #include <array>

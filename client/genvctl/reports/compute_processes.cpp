@@ -7,15 +7,23 @@
 
 namespace genv::ctl {
 
-std::optional<std::vector<ComputeProcess>> processesOrNote(Client& client) {
+std::optional<std::vector<ProcessDescription>> processesOrNote(Client& client) {
     try {
-        return client.processes();
+        return client.describeProcesses();
     } catch (const ServiceUnavailable&) {
         throw;
     } catch (const Error& error) {
         printNote(fmt::format("the processes on the GPUs are not known: {}", error.what()));
         return std::nullopt;
     }
+}
+
+MachineAnswers readAnswers(Client& client) {
+    MachineAnswers answers;
+    answers.processes = processesOrNote(client); // first, so that the readings are as recent
+    answers.machine = client.machine();
+    answers.queue = client.queue();
+    return answers;
 }
 
 } // namespace genv::ctl

@@ -2,7 +2,7 @@
 // The processes that use GPUs, for tables that are also printed while the driver hangs.
 #pragma once
 
-#include "genv/client.hpp"
+#include "client/genvctl/objects/machine_objects.hpp"
 
 #include <optional>
 #include <vector>
@@ -11,6 +11,9 @@ namespace genv::ctl {
 
 /// The processes that use a GPU now. Nothing where the driver does not answer, which is said on
 /// standard error.
-std::optional<std::vector<ComputeProcess>> processesOrNote(Client& client);
+std::optional<std::vector<ProcessDescription>> processesOrNote(Client& client);
+
+/// Returns everything about the machine, with such processes.
+MachineAnswers readAnswers(Client& client);
 
 } // namespace genv::ctl

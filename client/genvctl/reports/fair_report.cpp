@@ -36,12 +36,12 @@ void printFairReport(Context& context, const ListingOptions& options) {
     Json json = Json::array();
     for (const UserUse& user : users)
         json.push_back(toJson(user));
-    if (context.printJson(json))
+    if (printJson(context.options, json))
         return;
     Table table({{"USER", 33}, {"GPU-HOURS", 16}, {"WEIGHT"}});
     for (const UserUse& user : users)
         table.add({user.user, hoursText(user.gpuSeconds), std::to_string(user.weight)});
-    options.print(context, std::move(table));
+    options.print(context.options, std::move(table));
 }
 
 } // namespace genv::ctl

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/reports/queue_report.hpp"
 
-#include "client/genvctl/terminal/text.hpp"
-#include "core/duration.hpp"
-#include "core/limit_definitions.hpp"
-#include "core/quota_hold.hpp"
-#include "core/sentences.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "core/base/duration.hpp"
+#include "core/queue/quota_hold.hpp"
+#include "core/sentences/sentences.hpp"
+#include "core/settings/limit_definitions.hpp"
 
 #include <fmt/format.h>
 
@@ -15,17 +15,20 @@ namespace {
 
 constexpr const char* indent = "   ";
 
-std::string requestLine(const QueueDescription& request, Time now) {
-    return fmt::format("{}. {}({}) waits for {}{}, environment {}, since {}", request.position,
-                       request.user, request.entry.uid, core::counted(request.entry.gpus, "GPU"),
+std::string requestLine(const WaitingRequest& waiting, Time now) {
+    const QueueDescription& request = waiting.description;
+    return fmt::format("{}. {}({}) waits {}for {}{}, environment {}, since {}", request.position,
+                       request.user, request.entry.uid, waiting.resumes ? "to go on, " : "",
+                       core::counted(request.entry.gpus, "GPU"),
                        request.parent ? " of environment " + *request.parent : std::string(),
                        request.entry.environment, shortTimestamp(request.entry.since, now));
 }
 
-std::string standingLine(const QueueDescription& request, Time now) {
+std::string standingLine(const WaitingRequest& waiting, Time now) {
+    const QueueDescription& request = waiting.description;
     std::string line = fmt::format("use {:.1f} GPU hours, weight {}", request.useGpuSeconds / 3600,
                                    request.weight);
-    if (request.priority != 0)
+    if (request.priority != 0 && !waiting.resumes) // the service chose that of a resume
         line += fmt::format(", priority {}", request.priority);
     if (request.order != "fair")
         return line;
@@ -35,49 +38,40 @@ std::string standingLine(const QueueDescription& request, Time now) {
     return line;
 }
 
-std::string reasonLine(const QueueDescription& request) {
+std::string reasonLine(const WaitingRequest& waiting, const LoanStates& loans) {
+    const QueueDescription& request = waiting.description;
+    if (waiting.taking)
+        return takingText(*waiting.taking);
     if (request.hold && core::findLimitByKey(request.hold->limit) != nullptr)
         return "held back: " +
                core::describeHold({request.hold->limit, request.hold->used, request.hold->allowed},
                                   request.user);
-    return request.waitsFor == "earlier-requests" ? "earlier requests are next"
-                                                  : "others hold the GPUs";
+    const std::string why =
+        waiting.resumes ? core::becauseParked(whyParked(loans, request.entry.environment)) : "";
+    return fmt::format("{}{}{}", why.empty() ? "" : fmt::format("parked {}; ", why),
+                       request.waitsFor == "earlier-requests" ? "earlier requests are next"
+                                                              : "others hold the GPUs",
+                       waiting.problem ? "; the last taking failed: " + shown(*waiting.problem)
+                                       : std::string());
 }
 
-std::string reasonAndStart(const QueueDescription& request, Time now) {
-    return fmt::format("{}; expected start {}", reasonLine(request),
-                       request.expectedStart
-                           ? "about " + shortTimestamp(*request.expectedStart, now)
-                           : std::string("unknown"));
+std::string reasonAndStart(const WaitingRequest& request, const LoanStates& loans, Time now) {
+    const auto& start = request.description.expectedStart;
+    return fmt::format("{}; expected start {}", reasonLine(request, loans),
+                       start ? "about " + shortTimestamp(*start, now) : std::string("unknown"));
 }
 
 } // namespace
 
-std::string queueReport(const std::vector<QueueDescription>& queue, Time now, std::size_t width) {
+std::string queueReport(const std::vector<WaitingRequest>& queue, const LoanStates& loans, Time now,
+                        std::size_t width) {
     std::string text;
-    for (const QueueDescription& request : queue) {
+    for (const WaitingRequest& request : queue) {
         text += wrapped("", requestLine(request, now), indent, width);
         text += wrapped(indent, standingLine(request, now), indent, width);
-        text += wrapped(indent, reasonAndStart(request, now), indent, width);
+        text += wrapped(indent, reasonAndStart(request, loans, now), indent, width);
     }
     return text;
-}
-
-Json standingJson(const QueueDescription& request) {
-    Json json{{"order", request.order},
-              {"use_gpu_seconds", request.useGpuSeconds},
-              {"weight", request.weight},
-              {"priority", request.priority},
-              {"overtakings", request.overtakings},
-              {"first_since", request.firstSince ? toJson(*request.firstSince) : Json()},
-              {"waits_for", request.waitsFor},
-              {"quota", Json()},
-              {"expected_start", request.expectedStart ? toJson(*request.expectedStart) : Json()}};
-    if (request.hold)
-        json["quota"] = {{"limit", request.hold->limit},
-                         {"used", request.hold->used},
-                         {"allowed", request.hold->allowed}};
-    return json;
 }
 
 } // namespace genv::ctl

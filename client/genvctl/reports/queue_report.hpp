@@ -2,7 +2,7 @@
 // The report of "queue --why": the standing of each waiting request, and the reason of its wait.
 #pragma once
 
-#include "client/genvctl/terminal/json.hpp"
+#include "client/genvctl/environment/loans.hpp"
 #include "genv/types.hpp"
 
 #include <cstddef>
@@ -12,9 +12,7 @@
 namespace genv::ctl {
 
 /// Returns a paragraph for each request, with lines of at most `width` cells.
-std::string queueReport(const std::vector<QueueDescription>& queue, Time now, std::size_t width);
-
-/// Returns the same facts about a request as JSON.
-Json standingJson(const QueueDescription& request);
+std::string queueReport(const std::vector<WaitingRequest>& queue, const LoanStates& loans, Time now,
+                        std::size_t width);
 
 } // namespace genv::ctl

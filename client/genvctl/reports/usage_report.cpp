@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/reports/usage_report.hpp"
 
+#include "client/environment_job.hpp"
 #include "client/genvctl/reports/holds.hpp"
-#include "client/slurm_jobs.hpp"
+#include "client/genvctl/reports/parked_times.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <algorithm>
@@ -68,13 +69,19 @@ class Report {
 
     UsageReport make() {
         Holds holds;
+        ParkedTimes parkedTimes;
         for (const HistoryEvent& event : input_.events) {
             holds.add(event);
+            parkedTimes.add(event);
             count(event);
         }
         for (const Hold& hold : holds.finish(input_.held, input_.now)) {
             if (!input_.uid || hold.uid == *input_.uid)
                 add(hold);
+        }
+        for (const ParkedTime& time : parkedTimes.finish(input_.parked, input_.now)) {
+            if (!input_.uid || time.uid == *input_.uid)
+                add(time);
         }
         for (auto& [uuid, changes] : changes_)
             addUnion(device(uuid).usage, std::move(changes));
@@ -187,8 +194,24 @@ class Report {
         }
     }
 
+    void add(const ParkedTime& time) {
+        const Time begin = std::max(time.begin, input_.period.since);
+        const Time end = std::min(time.end, input_.period.until);
+        if (begin >= end)
+            return;
+        const auto count = [&](Usage& usage) {
+            usage.parked += end - begin;
+            if (time.isTaken)
+                usage.taken += end - begin;
+        };
+        if (time.uid)
+            count(user(*time.uid, time.user).usage);
+        count(device(time.uuid).usage);
+    }
+
     static bool isConcerned(const Usage& usage) {
-        return usage.attachments > 0 || usage.waits.count > 0 || usage.refusals > 0;
+        return usage.attachments > 0 || usage.parked.count() > 0 || usage.waits.count > 0 ||
+               usage.refusals > 0;
     }
 
     UsageReport sorted() {
@@ -237,8 +260,8 @@ class Report {
 
 const std::vector<std::string>& kindsOfUsage() {
     static const std::vector<std::string> kinds{
-        "attached",   "detached",          "in-use", "idle", "wait-granted",
-        "wait-ended", "environment-ended", "refused"};
+        "attached",   "detached",          "in-use",  "idle",  "wait-granted",
+        "wait-ended", "environment-ended", "refused", "parked"};
     return kinds;
 }
 

@@ -53,6 +53,9 @@ struct Usage {
     std::chrono::microseconds held{0};
     std::chrono::microseconds used{0};
     std::chrono::microseconds unknown{0};
+    /// In which parked environments did without the device, apart from the held time.
+    std::chrono::microseconds parked{0};
+    std::chrono::microseconds taken{0}; ///< the part of it for requests of others
     std::size_t attachments = 0;
     WaitSums waits; ///< waits that ended in the period, with a grant or without
     std::size_t refusals = 0;
@@ -93,7 +96,8 @@ struct UsageReport {
 struct UsageInput {
     std::vector<HistoryEvent> events; ///< until now, oldest first
     std::vector<HeldNow> held;
-    std::vector<Device> devices; ///< each gets a row, held or not, unless `uid` is set
+    std::vector<std::string> parked; ///< the ids of the environments that are parked now
+    std::vector<Device> devices;     ///< each gets a row, held or not, unless `uid` is set
     std::optional<std::uint32_t> uid;
     Period period;
     Time now;

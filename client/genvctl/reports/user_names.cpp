@@ -2,7 +2,7 @@
 #include "client/genvctl/reports/user_names.hpp"
 
 #include "client/genvctl/context/context.hpp"
-#include "core/user_database.hpp"
+#include "core/base/user_database.hpp"
 
 #include <map>
 

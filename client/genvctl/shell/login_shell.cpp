@@ -4,7 +4,7 @@
 #include "client/genvctl/shell/execution.hpp"
 #include "client/genvctl/shell/shell_code.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "core/user_database.hpp"
+#include "core/base/user_database.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

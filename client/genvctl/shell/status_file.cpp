@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/shell/status_file.hpp"
 
-#include "core/granted_sentence.hpp"
+#include "core/sentences/granted_sentence.hpp"
+#include "dbus/contract/raw_bus.hpp"
 
-#include <systemd/sd-bus.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <memory>
-#include <new>
 
 namespace genv::ctl {
 
@@ -18,11 +16,7 @@ std::string runtimeFolder() {
 }
 
 std::optional<std::string> statusFile(const std::string& id) {
-    char* encoded = nullptr;
-    if (sd_bus_path_encode("/shell", id.c_str(), &encoded) < 0)
-        throw std::bad_alloc(); // the prefix is valid, so there is no other failure
-    const std::unique_ptr<char, decltype(&std::free)> label(encoded, &std::free);
-    std::string path = runtimeFolder() + label.get();
+    std::string path = runtimeFolder() + dbus::raw::encodePath("/shell", id);
     if (access(path.c_str(), R_OK) != 0)
         return std::nullopt;
     return path;
@@ -31,6 +25,17 @@ std::optional<std::string> statusFile(const std::string& id) {
 std::optional<std::string> firstStatusLine(const std::string& id) {
     const std::optional<std::string> path = statusFile(id);
     return path ? firstLineOf(*path) : std::nullopt;
+}
+
+std::optional<std::string> devicesInStatusFile(const std::string& id, const std::string& stamp) {
+    const std::optional<std::string> path = statusFile(id);
+    std::ifstream file(path.value_or(""));
+    std::string first;
+    std::string devices;
+    if (!std::getline(file, first) || !std::getline(file, devices) || file.eof() ||
+        first.substr(first.find(' ') + 1) != stamp)
+        return std::nullopt;
+    return devices;
 }
 
 std::optional<std::string> lastGrant(const std::string& id) {

@@ -28,6 +28,11 @@ inline std::optional<std::string> firstLineOf(const std::string& path) {
 /// Returns the first line of the status file, which differs after each change.
 std::optional<std::string> firstStatusLine(const std::string& id);
 
+/// Returns CUDA_VISIBLE_DEVICES as the service writes it, before it answers a request, for the
+/// environment with this id and this stamp (GENV_ENVIRONMENT_CREATED). Returns nothing if the file
+/// does not exist or is about another environment with the id.
+std::optional<std::string> devicesInStatusFile(const std::string& id, const std::string& stamp);
+
 /// Returns the number of the last sentence in the file about a granted wait, or nothing if there is
 /// none.
 std::optional<std::string> lastGrant(const std::string& id);

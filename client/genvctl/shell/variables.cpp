@@ -4,10 +4,10 @@
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/shell/shims_folder.hpp"
 #include "client/genvctl/shell/status_file.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 #include "client/search_path.hpp"
-#include "core/text.hpp"
-#include "core/visible_devices.hpp"
+#include "core/base/text.hpp"
+#include "core/model/visible_devices.hpp"
 #include "genv/client.hpp"
 
 #include <fmt/format.h>
@@ -74,7 +74,7 @@ bool hasInstances(const std::vector<Device>& machine) {
 std::string visibleDevices(const std::vector<Device>& machine,
                            const std::vector<std::uint32_t>& attached, bool otherIndices) {
     const bool namesUuids = otherIndices || hasInstances(machine);
-    std::vector<core::VisibleDevice> visible;
+    std::vector<core::CudaVisibleDevice> visible;
     for (const std::uint32_t index : attached) {
         const auto device = std::find_if(machine.begin(), machine.end(),
                                          [&](const Device& d) { return d.index == index; });
@@ -91,8 +91,8 @@ std::string visibleDevices(Client& client, const std::string& id,
     if (attached.empty())
         return visibleDevices({}, {}, false);
     const std::vector<Device> machine = client.devices();
-    const bool namesUuids =
-        !hasInstances(machine) && (client.isolationMode() != "none" || client.parentOf(id));
+    const bool namesUuids = !hasInstances(machine) &&
+                            (client.isolation().mode != "none" || client.environment(id).parent);
     return visibleDevices(machine, attached, namesUuids);
 }
 
@@ -125,8 +125,10 @@ std::vector<Variable> environmentVariables(const Environment& environment, std::
 
 void setOwnVariables(Client& client, const std::string& id, bool nvmlFilter) {
     const Environment environment = client.environment(id);
-    setVariables(
-        environmentVariables(environment, visibleDevices(client, id, environment.devices)));
+    auto visible = devicesInStatusFile(id, client::stampOf(environment.created));
+    if (!visible)
+        visible = visibleDevices(client, id, environment.devices);
+    setVariables(environmentVariables(environment, *std::move(visible)));
     if (nvmlFilter)
         setVariables({nvmlFilterVariable()});
     putShimsFirst();

@@ -4,7 +4,8 @@
 #include "client/genvctl/common/system_bus.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
+#include "dbus/contract/raw_bus.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -13,8 +14,10 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace genv::ctl {
 
@@ -30,11 +33,6 @@ constexpr std::string_view unknownObject = "org.freedesktop.DBus.Error.UnknownOb
 // The error of the bus if the service ends before it replies. A timeout has another name.
 constexpr std::string_view noReply = "org.freedesktop.DBus.Error.NoReply";
 
-void requireAppended(int result) {
-    if (result < 0)
-        throw SlurmJobError("the call could not be written");
-}
-
 // slurmd writes the output of a hook only to its debug log.
 void logTrouble(std::string_view what) {
     const std::string line = shown(what);
@@ -43,34 +41,22 @@ void logTrouble(std::string_view what) {
     printNote(what);
 }
 
-void appendUuids(sd_bus_message* call, const std::vector<std::string>& uuids) {
-    requireAppended(sd_bus_message_open_container(call, 'e', "sv"));
-    requireAppended(sd_bus_message_append(call, "s", "uuids"));
-    requireAppended(sd_bus_message_open_container(call, 'v', "as"));
-    requireAppended(sd_bus_message_open_container(call, 'a', "s"));
-    for (const std::string& uuid : uuids)
-        requireAppended(sd_bus_message_append(call, "s", uuid.c_str()));
-    for (int level = 0; level < 3; ++level)
-        requireAppended(sd_bus_message_close_container(call));
-}
-
-void appendRequest(sd_bus_message* call, const SlurmJob& job,
-                   const std::vector<std::string>& uuids) {
-    const std::string id = slurmEnvironment(job.id);
-    const std::string number = std::to_string(job.id);
-    requireAppended(sd_bus_message_open_container(call, 'a', "{sv}"));
-    requireAppended(sd_bus_message_append(call, "{sv}{sv}{sv}{sv}", "id", "s", id.c_str(), "job",
-                                          "s", number.c_str(), "uid", "u", job.uid, "evict", "b",
-                                          1));
-    appendUuids(call, uuids);
+std::map<std::string, sdbus::Variant> requestOf(const HookJob& job,
+                                                const std::vector<std::string>& uuids) {
+    std::map<std::string, sdbus::Variant> request{
+        {"id", sdbus::Variant(slurmEnvironment(job.id))},
+        {"job", sdbus::Variant(std::to_string(job.id))},
+        {"uid", sdbus::Variant(job.uid)},
+        {"evict", sdbus::Variant(true)},
+        {"uuids", sdbus::Variant(uuids)},
+    };
     if (job.end)
-        requireAppended(sd_bus_message_append(
-            call, "{sv}", "ends", "t",
-            static_cast<std::uint64_t>(
-                std::chrono::microseconds(std::chrono::seconds(*job.end)).count())));
+        request.emplace("ends",
+                        sdbus::Variant(static_cast<std::uint64_t>(
+                            std::chrono::microseconds(std::chrono::seconds(*job.end)).count())));
     if (job.sluid)
-        requireAppended(sd_bus_message_append(call, "{sv}", "sluid", "s", job.sluid->c_str()));
-    requireAppended(sd_bus_message_close_container(call));
+        request.emplace("sluid", sdbus::Variant(*job.sluid));
+    return request;
 }
 
 // Calls the service, and repeats the call if the service crashed meanwhile. The calls of hooks are
@@ -86,30 +72,20 @@ void askAgainAfterCrash(const Question& ask) {
     }
 }
 
-void activate(const SlurmJob& job, const std::vector<std::string>& uuids) {
+void activate(const HookJob& job, const std::vector<std::string>& uuids) {
     const SystemBus bus(busTimeout);
-    askAgainAfterCrash([&] {
-        const auto call = bus.prepare(manager, "Activate", true);
-        appendRequest(call.get(), job, uuids);
-        static_cast<void>(bus.send(call));
-    });
-}
-
-std::string environmentPath(const std::string& id) {
-    char* path = nullptr;
-    if (sd_bus_path_encode(dbus::contract::environmentPathPrefix, id.c_str(), &path) < 0)
-        throw SlurmJobError("the path of the environment could not be written");
-    const std::unique_ptr<char, decltype(&std::free)> owner(path, &std::free);
-    return path;
+    BusObject service = manager;
+    service.startsService = true;
+    askAgainAfterCrash([&] { bus.call(service, "Activate", requestOf(job, uuids)); });
 }
 
 void deactivate(std::uint32_t job) {
-    const std::string path = environmentPath(slurmEnvironment(job));
+    const std::string path =
+        dbus::raw::encodePath(dbus::contract::environmentPathPrefix, slurmEnvironment(job));
     const SystemBus bus(busTimeout);
-    const BusObject environment{dbus::contract::busName, path.c_str(), environmentInterface};
+    const BusObject environment{dbus::contract::busName, path.c_str(), environmentInterface, true};
     try {
-        askAgainAfterCrash(
-            [&] { static_cast<void>(bus.call(environment, "Deactivate", nullptr, true)); });
+        askAgainAfterCrash([&] { bus.call(environment, "Deactivate"); });
     } catch (const CallFailed& error) {
         // The job had no environment, or the environment has already ended.
         if (error.name() != dbus::contract::error::noSuchEnvironment &&

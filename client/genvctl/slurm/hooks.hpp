@@ -4,7 +4,7 @@
 // never fail; errors are logged.
 #pragma once
 
-#include "client/genvctl/slurm/job.hpp"
+#include "client/genvctl/slurm/hook_job.hpp"
 
 #include <filesystem>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/terminal/json.hpp"
 
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <algorithm>
 
@@ -23,11 +23,15 @@ std::string jsonText(const Json& json, bool pretty) {
 Json toJson(const Configuration& configuration) {
     return {{"name", orNull(configuration.name)},
             {"gpus", orNull(configuration.gpus)},
-            {"gpu_memory", orNull(configuration.gpuMemoryBytes)}};
+            {"gpu_memory_bytes", orNull(configuration.gpuMemoryBytes)}};
 }
 
 Json toJson(Time time) {
     return time.time_since_epoch().count();
+}
+
+Json toJson(std::chrono::microseconds span) {
+    return std::chrono::duration<double>(span).count();
 }
 
 } // namespace genv::ctl

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Formats results as JSON: amounts in bytes, times in microseconds since the epoch, null for unset
-// values.
+// Formats results as JSON: times in microseconds since the epoch, null for unset values.
 #pragma once
 
 #include "genv/types.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
+#include <concepts>
+#include <optional>
 #include <string>
 
 namespace genv::ctl {
@@ -18,14 +20,38 @@ using Json = nlohmann::ordered_json;
 /// commands are escaped.
 std::string jsonText(const Json& json, bool pretty);
 
-/// Returns a value, or null.
-template <typename Value>
-Json orNull(const std::optional<Value>& value) {
-    return value ? Json(*value) : Json(nullptr);
-}
-
 Json toJson(const Configuration& configuration);
 /// Returns microseconds since the epoch.
 Json toJson(Time time);
+/// Returns seconds.
+Json toJson(std::chrono::microseconds span);
+
+template <typename Value>
+concept CanBeEmpty = requires(const Value& value) {
+    value.empty();
+};
+
+/// Returns a text or a list, or null if it is empty.
+template <CanBeEmpty Text>
+Json orNull(const Text& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+}
+/// Returns a number, or null if it is 0.
+template <std::unsigned_integral Number>
+Json orNull(Number number) {
+    return number == 0 ? Json(nullptr) : Json(number);
+}
+/// Returns a value, or null if it is not set.
+template <typename Value>
+Json orNull(const std::optional<Value>& value) {
+    if (!value)
+        return nullptr;
+    if constexpr (requires { toJson(*value); })
+        return toJson(*value);
+    else if constexpr (CanBeEmpty<Value>)
+        return orNull(*value);
+    else
+        return *value;
+}
 
 } // namespace genv::ctl

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/terminal/password_agent.hpp"
 
-#include "core/parent_end.hpp"
+#include "core/base/parent_end.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

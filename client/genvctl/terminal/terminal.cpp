@@ -2,7 +2,7 @@
 #include "client/genvctl/terminal/terminal.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -118,7 +118,7 @@ void guardStandardDescriptors() {
     }
 }
 
-Emphasis headerEmphasis() {
+HeaderEmphasis headerEmphasis() {
     if (!isColoured(STDOUT_FILENO))
         return {};
     return {"\x1b[1m", "\x1b[0m"};

@@ -41,11 +41,11 @@ std::optional<std::size_t> terminalWidth();
 void guardStandardDescriptors();
 
 /// The escape sequences before and after a table's header on standard output. Empty without colour.
-struct Emphasis {
+struct HeaderEmphasis {
     std::string before;
     std::string after;
 };
-Emphasis headerEmphasis();
+HeaderEmphasis headerEmphasis();
 
 /// Writes "genvctl: what" and, unless it is empty, the hint on its own line to standard error.
 /// Makes both safe.

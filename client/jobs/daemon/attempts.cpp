@@ -2,9 +2,9 @@
 #include "client/jobs/daemon/attempts.hpp"
 
 #include "client/genvctl/shell/status_file.hpp"
-#include "client/jobs/daemon/clock.hpp"
-#include "client/jobs/daemon/variables.hpp"
-#include "core/text.hpp"
+#include "client/jobs/daemon/task_variables.hpp"
+#include "client/jobs/daemon/wall_clock.hpp"
+#include "core/base/text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -70,18 +70,17 @@ AttemptOrder Attempts::orderOf(TaskName task, const GrantedEnvironment& environm
     return order;
 }
 
-void Attempts::begin(TaskName task, Grant grant) {
+void Attempts::begin(TaskName task, TaskGrant grant) {
     const AttemptOrder order = orderOf(task, grant.environment);
     const AttemptName attempt =
         parts_.book.begin(task, grant.environment.id, uuidsOf(grant.environment), wallClock());
     try {
         files_.write(attempt, order);
-    } catch (const Error&) {
+    } catch (const JobError&) {
         parts_.book.notStarted(attempt, wallClock());
         throw;
     }
     runners_[attempt] = std::move(grant.runner);
-    // A runner that ends after this is seen by the end of its unit.
     if (!runners_[attempt]->start())
         onGone(attempt);
 }
@@ -117,7 +116,7 @@ void Attempts::judgeStart(const AttemptName& attempt) {
             onStarted(attempt);
             return;
         }
-    } catch (const Error& error) {
+    } catch (const JobError& error) {
         std::fprintf(stderr, "genv-jobs: attempt %s: %s\n", textOf(attempt).c_str(), error.what());
         return;
     }
@@ -135,13 +134,22 @@ void Attempts::onStarted(const AttemptName& attempt) {
     listener_.started(attempt.task);
 }
 
+// Its unit may have been removed before the attempt began, and is then not told of again.
+void Attempts::onRunnerEnded(const AttemptName& attempt) {
+    if (!isOpen(attempt) || !parts_.units.isThere())
+        return;
+    parts_.units.list([this, attempt](const std::map<AttemptName, UnitState>& units) {
+        compare({attempt}, units);
+    });
+}
+
 void Attempts::onGone(const AttemptName& attempt) {
     if (!isOpen(attempt))
         return;
     try {
         judge(attempt);
         finish(attempt);
-    } catch (const Error& error) {
+    } catch (const JobError& error) {
         std::fprintf(stderr, "genv-jobs: attempt %s: %s; trying again\n", textOf(attempt).c_str(),
                      error.what());
         unjudged_.insert(attempt);
@@ -155,14 +163,14 @@ void Attempts::judge(const AttemptName& attempt) {
     const core::WallTime now = wallClock();
     const Task& task = parts_.book.task(attempt.task);
     runners_.erase(attempt);
-    std::optional<Ending> ending = files_.ending(attempt);
+    std::optional<AttemptEnding> ending = files_.ending(attempt);
     if (!ending && !files_.isClaimed(attempt) && files_.revoke(attempt)) {
         parts_.book.notStarted(attempt, now);
         listener_.notStarted(attempt.task, endedEarly);
         return;
     }
     if (!ending)
-        ending = Ending{.status = -1, .signal = 0, .reason = {}, .at = now};
+        ending = AttemptEnding{.status = -1, .signal = 0, .reason = {}, .at = now};
     if (task.wish != Wish::None)
         ending->reason.clear(); // its unit was stopped for that
     if (task.state == TaskState::Starting)

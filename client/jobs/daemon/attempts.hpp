@@ -4,9 +4,9 @@
 // one of the start mark and its revocation succeeds.
 #pragma once
 
-#include "client/jobs/daemon/requests.hpp"
 #include "client/jobs/daemon/runner.hpp"
 #include "client/jobs/daemon/submissions.hpp"
+#include "client/jobs/daemon/task_requests.hpp"
 #include "client/jobs/daemon/unit_link.hpp"
 #include "client/jobs/files/attempt.hpp"
 #include "client/jobs/files/places.hpp"
@@ -43,11 +43,14 @@ class Attempts {
     Attempts(const Attempts&) = delete;
     Attempts& operator=(const Attempts&) = delete;
 
-    /// Starts the next attempt of a task in its environment. Throws Error, and has then started
+    /// Starts the next attempt of a task in its environment. Throws JobError, and has then started
     /// nothing.
-    void begin(TaskName task, Grant grant);
+    void begin(TaskName task, TaskGrant grant);
     /// Ends what runs of a task.
     void stop(TaskName task);
+
+    // What Runner tells.
+    void onRunnerEnded(const AttemptName& attempt);
 
     // What UnitLink tells.
     void onManager();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/daemon/daemon.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 #include "dbus/contract/jobs_names.hpp"
 
 #include <unistd.h>
@@ -27,7 +27,7 @@ JobsLock waitForLock(const std::filesystem::path& path) {
     for (int left = tries;; --left) {
         try {
             return JobsLock(path);
-        } catch (const Error&) {
+        } catch (const JobError&) {
             if (left == 0)
                 throw;
         }
@@ -61,14 +61,14 @@ void Daemon::open() {
         create(*places_);
         lock_.emplace(waitForLock(places_->lock));
         store_.emplace(places_->database);
-        engine_.emplace(*store_, *places_, Scheduler::Buses{user_, system_}, loop_.get(),
+        engine_.emplace(*store_, *places_, TaskScheduler::Buses{user_, system_}, loop_.get(),
                         ::getuid(), options_.runner,
                         [this](const auto& added, const auto& changed) {
                             object_.emit(added, changed);
                             onActivity();
                         });
         object_.use(*engine_);
-    } catch (const Error& error) {
+    } catch (const JobError& error) {
         std::fprintf(stderr, "genv-jobs: %s\n", error.what());
         object_.refuseAll(error.what());
     }
@@ -98,22 +98,19 @@ void Daemon::onIdle() {
         onActivity();
         return;
     }
-    check(sd_bus_release_name_async(user_.get(), nullptr, contract::jobsBusName,
-                                    &Daemon::onReleased, this),
-          "the bus name");
+    sdbus::MethodCall release = user_.callBus("ReleaseName");
+    release << contract::jobsBusName;
+    user_.send(release, event::LoopBus::endless,
+               [this](const event::BusReply& /*reply*/) { onReleased(); });
 }
 
-int Daemon::onReleased(sd_bus_message* /*reply*/, void* daemon, sd_bus_error* /*error*/) {
-    auto* self = static_cast<Daemon*>(daemon);
-    event::guarded([self] {
-        if (self->isIdle()) {
-            sd_event_exit(self->loop_.get(), EXIT_SUCCESS);
-            return;
-        }
-        dbus::compat::requestName(*self->userConnection_, contract::jobsBusName);
-        self->onActivity();
-    });
-    return 0;
+void Daemon::onReleased() {
+    if (isIdle()) {
+        sd_event_exit(loop_.get(), EXIT_SUCCESS);
+        return;
+    }
+    dbus::compat::requestName(*userConnection_, contract::jobsBusName);
+    onActivity();
 }
 
 } // namespace genv::jobs

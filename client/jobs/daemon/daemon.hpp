@@ -3,13 +3,13 @@
 // is unfinished and no call has come for a while; the next call starts it again.
 #pragma once
 
-#include "client/jobs/daemon/bus.hpp"
 #include "client/jobs/daemon/engine.hpp"
 #include "client/jobs/daemon/jobs_object.hpp"
 #include "client/jobs/files/places.hpp"
-#include "client/jobs/store/lock.hpp"
+#include "client/jobs/store/folder_lock.hpp"
 #include "client/jobs/store/sqlite_store.hpp"
 #include "client/loop.hpp"
+#include "client/loop_bus.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
 
@@ -37,19 +37,19 @@ class Daemon {
 
   private:
     static int onSignal(sd_event_source* source, const signalfd_siginfo* info, void* daemon);
-    static int onReleased(sd_bus_message* reply, void* daemon, sd_bus_error* error);
 
     void open();
     [[nodiscard]] bool isIdle() const;
     void onActivity();
     void onIdle();
+    void onReleased();
 
     const DaemonOptions options_;
     event::EventLoop loop_;
     std::unique_ptr<sdbus::IConnection> userConnection_;
     std::unique_ptr<sdbus::IConnection> systemConnection_;
-    Bus user_;
-    Bus system_;
+    event::LoopBus user_;
+    event::LoopBus system_;
     event::Timer idle_;
     JobsObject object_;
     std::optional<Places> places_;

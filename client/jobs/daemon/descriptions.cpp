@@ -161,7 +161,7 @@ void Descriptions::writeJob(Writer& writer, const Job& job) const {
 
 void Descriptions::writeTask(Writer& writer, const Job& job, const Task& task) const {
     const TaskName name{job.number, task.number};
-    const Record& record = task.record();
+    const TaskRecord& record = task.record();
     const auto request = facts_.requests.find(name);
     writer.property("number", task.number);
     writeBytes(writer, "value", job.isArray ? submissions_.value(name) : std::string());

@@ -23,9 +23,9 @@ class Descriptions {
 
     /// Writes all jobs, or those that wait or run or ended within a day (aa{sv}).
     void list(dbus::raw::Writer& writer, bool all) const;
-    /// Writes a job (a{sv}). Throws Error.
+    /// Writes a job (a{sv}). Throws JobError.
     void describe(dbus::raw::Writer& writer, JobNumber job) const;
-    /// Writes tasks of a job, or all (aa{sv}). Throws Error.
+    /// Writes tasks of a job, or all (aa{sv}). Throws JobError.
     void listTasks(dbus::raw::Writer& writer, JobNumber job,
                    std::span<const std::uint32_t> numbers) const;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/daemon/engine.hpp"
 
-#include "client/jobs/daemon/clock.hpp"
 #include "client/jobs/daemon/machine_check.hpp"
-#include "client/jobs/daemon/options.hpp"
+#include "client/jobs/daemon/submission_options.hpp"
+#include "client/jobs/daemon/wall_clock.hpp"
+#include "dbus/contract/messages_names.hpp"
 
 #include <memory>
 #include <utility>
@@ -14,26 +15,31 @@ namespace {
 
 using dbus::raw::Writer;
 
-void writeAnswer(Writer& writer, JobNumber job, Lingering::Note note) {
+void writeAnswer(Writer& writer, JobNumber job, UserLingering::Note note) {
     writer.write(job);
     writer.array("{sv}", [&] {
-        if (note == Lingering::Note::Enabled)
+        if (note == UserLingering::Note::Enabled)
             writer.property("lingering", std::string("enabled"));
-        else if (note == Lingering::Note::Refused)
+        else if (note == UserLingering::Note::Refused)
             writer.property("lingering", std::string("refused"));
     });
 }
 
 } // namespace
 
-Engine::Engine(Store& store, const Places& places, const Scheduler::Buses& buses, sd_event* loop,
-               uid_t uid, const std::string& runner, Scheduler::Changed changed)
+Engine::Engine(JobStore& store, const Places& places, const TaskScheduler::Buses& buses,
+               sd_event* loop, uid_t uid, const std::string& runner, TaskScheduler::Changed changed)
     : places_(places), changed_(std::move(changed)), book_(store),
       scheduler_(book_, store, places, buses, loop, uid, runner,
                  [this](const auto& added, const auto& modified) { onTurn(added, modified); }),
       lingering_(buses.system, uid, places.folder / "lingering"),
       housekeeping_(book_, scheduler_.submissions(), places, loop),
-      sampler_(book_, scheduler_.service(), loop) {}
+      sampler_(book_, scheduler_.service(), loop) {
+    buses.user.watchName(dbus::contract::messagesBusName, [this](const std::string& owner) {
+        tellsMessages_ = !owner.empty();
+        endLingering();
+    });
+}
 
 std::optional<JobState> Engine::stateOf(JobNumber number) const {
     const auto job = book_.jobs().find(number);
@@ -42,15 +48,20 @@ std::optional<JobState> Engine::stateOf(JobNumber number) const {
 
 void Engine::onTurn(const std::set<JobNumber>& added, const std::set<JobNumber>& changed) {
     housekeeping_.onChange();
-    if (!book_.isUnfinished())
-        lingering_.release();
+    endLingering();
     sampler_.onChange();
     changed_(added, changed);
 }
 
-void Engine::submit(Dictionary options, const Reply& reply) {
+// While genv-notify-core runs, it ends lingering itself, after the messages about the last job.
+void Engine::endLingering() {
+    if (!book_.isUnfinished() && tellsMessages_ == false)
+        lingering_.release();
+}
+
+void Engine::submit(Dictionary options, const JobReply& reply) {
     if (!scheduler_.hasManager())
-        fail(ErrorCode::NotSupported,
+        fail(JobErrorCode::NotSupported,
              "no user manager runs for you, and jobs need one: log in with ssh, or ask an "
              "administrator for \"loginctl enable-linger\"; in a container without systemd, use "
              "\"genvctl run --wait\"");
@@ -66,7 +77,7 @@ void Engine::submit(Dictionary options, const Reply& reply) {
         });
 }
 
-void Engine::record(const Submission& submission, const Reply& reply) {
+void Engine::record(const Submission& submission, const JobReply& reply) {
     housekeeping_.expectUnfinished();
     const JobNumber job = [&] {
         try {
@@ -76,7 +87,7 @@ void Engine::record(const Submission& submission, const Reply& reply) {
             throw;
         }
     }();
-    lingering_.ensure([job, reply](Lingering::Note note) {
+    lingering_.ensure([job, reply](UserLingering::Note note) {
         reply.send([&](Writer& writer) { writeAnswer(writer, job, note); });
     });
 }
@@ -99,7 +110,7 @@ std::size_t Engine::requeue(JobNumber job, const Numbers& tasks) {
     return scheduler_.requeue(job, tasks);
 }
 
-WaitingFacts Engine::factsWith(Queue queue) const {
+WaitingFacts Engine::factsWith(RequestWaits queue) const {
     WaitingFacts facts;
     facts.hasManager = scheduler_.hasManager();
     facts.hasService = scheduler_.hasService();
@@ -111,8 +122,8 @@ WaitingFacts Engine::factsWith(Queue queue) const {
     return facts;
 }
 
-void Engine::describe(const Reply& reply, Describe describe) {
-    const auto answer = [this, reply, describe = std::move(describe)](const Queue& queue) {
+void Engine::describe(const JobReply& reply, Describe describe) {
+    const auto answer = [this, reply, describe = std::move(describe)](const RequestWaits& queue) {
         reply.guarded([&] {
             const WaitingFacts facts = factsWith(queue);
             const Descriptions descriptions(book_, scheduler_.submissions(), places_, facts);

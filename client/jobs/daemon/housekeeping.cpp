@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/daemon/housekeeping.hpp"
 
-#include "client/descriptor.hpp"
-#include "client/jobs/daemon/clock.hpp"
-#include "client/jobs/model/error.hpp"
-#include "core/text.hpp"
+#include "client/descriptor_functions.hpp"
+#include "client/jobs/daemon/wall_clock.hpp"
+#include "client/jobs/model/job_error.hpp"
+#include "core/base/text.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -51,7 +51,7 @@ void Housekeeping::expectUnfinished() {
     const client::Descriptor folder(
         ::open(places_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!mark.isOpen() || !folder.isOpen() || ::fsync(folder.get()) < 0)
-        fail(ErrorCode::StorageFailed, "cannot write {}: {}",
+        fail(JobErrorCode::StorageFailed, "cannot write {}: {}",
              core::escaped(places_.unfinished.native(), 512), std::strerror(errno));
     isMarked_ = true;
 }
@@ -71,7 +71,7 @@ void Housekeeping::forget() {
             removeLogs(job, places_);
             submissions_.forget(job.number);
         }
-    } catch (const Error& error) {
+    } catch (const JobError& error) {
         std::fprintf(stderr, "genv-jobs: cannot forget old jobs: %s\n", error.what());
     }
 }

@@ -17,7 +17,7 @@ class Housekeeping {
     Housekeeping(const Housekeeping&) = delete;
     Housekeeping& operator=(const Housekeeping&) = delete;
 
-    /// A job is about to be unfinished: genv-jobs must start at the next login. Throws Error
+    /// A job is about to be unfinished: genv-jobs must start at the next login. Throws JobError
     /// (StorageFailed).
     void expectUnfinished();
     /// The jobs changed.

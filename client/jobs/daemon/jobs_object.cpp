@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/daemon/jobs_object.hpp"
 
-#include "client/jobs/daemon/options.hpp"
 #include "client/jobs/daemon/reasons.hpp"
+#include "client/jobs/daemon/submission_options.hpp"
 #include "dbus/contract/jobs_names.hpp"
 
 #include <utility>
@@ -34,24 +34,24 @@ void JobsObject::emit(const std::set<JobNumber>& added, const std::set<JobNumber
 // without it, and its own results are not used.
 template <typename Handler>
 void JobsObject::handle(Handler&& handler) {
-    const Reply reply(dbus::raw::Message::beingProcessed(getObject()), open_);
+    const JobReply reply(dbus::raw::Message::beingProcessed(getObject()), open_);
     reply.guarded([&] {
         called_();
         if (engine_ == nullptr)
-            fail(ErrorCode::StorageFailed, "{}", trouble_);
+            fail(JobErrorCode::StorageFailed, "{}", trouble_);
         std::forward<Handler>(handler)(reply);
     });
 }
 
 void JobsObject::change(Change method, JobNumber job, const Numbers& tasks) {
-    handle([&](const Reply& reply) {
+    handle([&](const JobReply& reply) {
         const auto count = static_cast<std::uint32_t>((engine_->*method)(job, tasks));
         reply.send([count](dbus::raw::Writer& writer) { writer.write(count); });
     });
 }
 
 void JobsObject::Submit(sdbus::Result<std::uint32_t, Options>&& /*result*/, Options options) {
-    handle([&](const Reply& reply) { engine_->submit(std::move(options), reply); });
+    handle([&](const JobReply& reply) { engine_->submit(std::move(options), reply); });
 }
 
 void JobsObject::Cancel(sdbus::Result<std::uint32_t>&& /*result*/, std::uint32_t job,
@@ -74,7 +74,7 @@ void JobsObject::Requeue(sdbus::Result<std::uint32_t>&& /*result*/, std::uint32_
 }
 
 void JobsObject::List(sdbus::Result<std::vector<Options>>&& /*result*/, Options options) {
-    handle([&](const Reply& reply) {
+    handle([&](const JobReply& reply) {
         const bool all = readListsAll(std::move(options));
         engine_->describe(reply, [all](const Descriptions& descriptions, auto& writer) {
             descriptions.list(writer, all);
@@ -83,7 +83,7 @@ void JobsObject::List(sdbus::Result<std::vector<Options>>&& /*result*/, Options 
 }
 
 void JobsObject::Get(sdbus::Result<Options>&& /*result*/, std::uint32_t job) {
-    handle([&](const Reply& reply) {
+    handle([&](const JobReply& reply) {
         engine_->describe(reply, [job](const Descriptions& descriptions, auto& writer) {
             descriptions.describe(writer, job);
         });
@@ -92,7 +92,7 @@ void JobsObject::Get(sdbus::Result<Options>&& /*result*/, std::uint32_t job) {
 
 void JobsObject::ListTasks(sdbus::Result<std::vector<Options>>&& /*result*/, std::uint32_t job,
                            Numbers tasks) {
-    handle([&](const Reply& reply) {
+    handle([&](const JobReply& reply) {
         engine_->describe(reply, [job, tasks](const Descriptions& descriptions, auto& writer) {
             descriptions.listTasks(writer, job, tasks);
         });

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "client/jobs/daemon/engine.hpp"
-#include "client/jobs/daemon/errors.hpp"
+#include "client/jobs/daemon/job_reply.hpp"
 #include "dbus/contract/jobs_adaptor.hpp"
 #include "dbus/contract/sdbus_compat.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/daemon/machine_check.hpp"
 
-#include "client/jobs/model/error.hpp"
-#include "core/placement.hpp"
-#include "core/sentences.hpp"
-#include "core/text.hpp"
+#include "client/jobs/model/job_error.hpp"
+#include "core/base/text.hpp"
+#include "core/placement/placement.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -28,7 +28,7 @@ void requireNumber(std::uint32_t gpus, const std::optional<std::string>& model,
         return core::matchesModel(facts, model);
     });
     if (gpus > static_cast<std::uint64_t>(found))
-        fail(ErrorCode::InvalidArgs, "not enough devices: {} requested, this machine has {}{}",
+        fail(JobErrorCode::InvalidArgs, "not enough devices: {} requested, this machine has {}{}",
              gpus, found, model ? " of model \"" + core::escaped(*model) + "\"" : "");
 }
 
@@ -40,13 +40,13 @@ void requireDevices(const Dictionary& request, const std::vector<DeviceRow>& dev
     const auto indices = valueOf<std::vector<std::uint32_t>>(request, "indices");
     for (const std::uint32_t index : indices.value_or(std::vector<std::uint32_t>{})) {
         if (!std::ranges::count(devices, index, &DeviceRow::index))
-            fail(ErrorCode::InvalidArgs, "no device {}: this machine has {}", index,
+            fail(JobErrorCode::InvalidArgs, "no device {}: this machine has {}", index,
                  core::counted(devices.size(), "device"));
     }
     const auto uuids = valueOf<std::vector<std::string>>(request, "uuids");
     for (const std::string& uuid : uuids.value_or(std::vector<std::string>{})) {
         if (!std::ranges::count(devices, uuid, &DeviceRow::uuid))
-            fail(ErrorCode::InvalidArgs, "no device has the UUID \"{}\"", core::escaped(uuid));
+            fail(JobErrorCode::InvalidArgs, "no device has the UUID \"{}\"", core::escaped(uuid));
     }
 }
 

@@ -10,7 +10,7 @@
 
 namespace genv::jobs {
 
-/// Throws Error (InvalidArgs) if these devices never suffice for a request.
+/// Throws JobError (InvalidArgs) if these devices never suffice for a request.
 void requireDevices(const Dictionary& request, const std::vector<DeviceRow>& devices);
 
 } // namespace genv::jobs

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/daemon/machines.hpp"
 
+#include "client/genvctl/objects/job.hpp"
+#include "client/genvctl/objects/schema.hpp"
 #include "client/jobs/daemon/reasons.hpp"
 #include "client/jobs/files/places.hpp"
-#include "client/jobs/model/error.hpp"
+#include "client/jobs/model/job_error.hpp"
 #include "client/jobs/model/job_state.hpp"
 #include "client/jobs/store/other_machine.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -21,31 +21,31 @@ namespace genv::jobs {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using ctl::Json;
 
-std::uint64_t timeOf(const std::optional<core::WallTime>& time) {
-    return time ? core::toMicroseconds(*time) : 0;
+Json timeOf(const std::optional<core::WallTime>& time) {
+    return time ? Json(core::toMicroseconds(*time)) : Json(nullptr);
 }
 
 Json jsonOf(const std::string& machine, const Job& job) {
     const Progress& progress = job.progress;
-    return {{"machine", machine},
-            {"number", job.number},
-            {"name", job.name},
-            {"state", wordOf(stateOf(job))},
-            {"command", job.command},
-            {"gpus", job.gpus},
-            {"tasks", job.tasks.size()},
-            {"waiting", progress.waiting + progress.held},
-            {"running", progress.running},
-            {"done", progress.done},
-            {"failed", progress.failed + progress.lost},
-            {"canceled", progress.canceled},
-            {"array", job.isArray},
-            {"submitted", core::toMicroseconds(job.submitted)},
-            {"started", timeOf(startOf(job))},
-            {"ended", timeOf(endOf(job))},
-            {"status", statusOf(job).value_or(-1)}};
+    return ctl::object<ctl::schema::job>({{"job", job.number},
+                                          {"machine", machine},
+                                          {"name", ctl::orNull(job.name)},
+                                          {"state", wordOf(stateOf(job))},
+                                          {"command", ctl::orNull(job.command)},
+                                          {"gpus", job.gpus},
+                                          {"array", job.isArray},
+                                          {"tasks", job.tasks.size()},
+                                          {"waiting", progress.waiting + progress.held},
+                                          {"running", progress.running},
+                                          {"done", progress.done},
+                                          {"failed", progress.failed + progress.lost},
+                                          {"canceled", progress.canceled},
+                                          {"submitted", core::toMicroseconds(job.submitted)},
+                                          {"started", timeOf(startOf(job))},
+                                          {"ended", timeOf(endOf(job))},
+                                          {"status", ctl::orNull(statusOf(job))}});
 }
 
 std::vector<fs::path> otherFolders() {
@@ -72,7 +72,7 @@ std::string jobsOfOtherMachines() {
         try {
             for (const Job& job : jobsOfOtherMachine(folder / database))
                 rows.push_back(jsonOf(folder.filename(), job));
-        } catch (const Error& failure) {
+        } catch (const JobError& failure) {
             std::fprintf(stderr, "genv-jobs: %s\n", failure.what());
         }
     }

@@ -7,9 +7,8 @@
 
 namespace genv::jobs {
 
-/// Returns a JSON array with an object for each job, with the keys of dev.genv.Jobs.List and
-/// `machine`, the ID of the machine. A database that cannot be read is named on standard error.
-/// Throws Error (NotSupported) if there is no home.
+/// Returns a JSON array with an object for each job, with the ID of its machine. A database that
+/// cannot be read is named on standard error. Throws JobError (NotSupported) if there is no home.
 [[nodiscard]] std::string jobsOfOtherMachines();
 
 } // namespace genv::jobs

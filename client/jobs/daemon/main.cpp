@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-jobs: keeps the jobs of the user who runs it, and runs them when their turn comes.
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/jobs/daemon/daemon.hpp"
 #include "client/jobs/daemon/machines.hpp"
-#include "core/command_line/help_formatter.hpp"
-#include "core/command_line/parsing.hpp"
-#include "core/text.hpp"
+#include "core/base/command_line/help_formatter.hpp"
+#include "core/base/command_line/parsing.hpp"
+#include "core/base/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/daemon/reasons.hpp"
 
-#include "core/limit_definitions.hpp"
-#include "core/quota_hold.hpp"
-#include "core/sentences.hpp"
+#include "core/queue/quota_hold.hpp"
+#include "core/sentences/sentences.hpp"
+#include "core/settings/limit_definitions.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -28,7 +28,9 @@ std::string waitsForJobs(const Book& book, const Job& job) {
                        fmt::join(others, ", "));
 }
 
-std::string waitsInQueue(const QueueEntry& entry) {
+std::string waitsInQueue(const RequestWait& entry) {
+    if (entry.takes)
+        return "takes GPUs on loan";
     if (entry.waitsFor == "earlier-requests")
         return "earlier requests are next";
     if (entry.waitsFor == "quota" && core::findLimitByKey(entry.limit) != nullptr)
@@ -45,7 +47,7 @@ std::string whyTurn(TaskName task, const WaitingFacts& facts) {
         return "earlier tasks are next";
     if (!facts.hasService)
         return "genvd does not run";
-    const QueueEntry* entry = facts.entryOf(task);
+    const RequestWait* entry = facts.entryOf(task);
     return entry == nullptr ? std::string() : waitsInQueue(*entry);
 }
 
@@ -68,7 +70,7 @@ std::string whyWaiting(const Book& book, TaskName task, const WaitingFacts& fact
     return {};
 }
 
-std::string howFailed(const Record& record) {
+std::string howFailed(const TaskRecord& record) {
     if (!record.reason.empty())
         return record.reason;
     if (record.last.signal > 0) {
@@ -81,7 +83,7 @@ std::string howFailed(const Record& record) {
 
 } // namespace
 
-const QueueEntry* WaitingFacts::entryOf(TaskName task) const {
+const RequestWait* WaitingFacts::entryOf(TaskName task) const {
     const auto request = requests.find(task);
     const auto entry = request == requests.end() ? queue.end() : queue.find(request->second);
     return entry == queue.end() ? nullptr : &entry->second;
@@ -160,7 +162,7 @@ std::optional<core::WallTime> expectedStart(const Job& job, const WaitingFacts& 
     std::optional<core::WallTime> first;
     for (auto request = facts.requests.lower_bound({job.number, 0});
          request != facts.requests.end() && request->first.job == job.number; ++request) {
-        const QueueEntry* entry = facts.entryOf(request->first);
+        const RequestWait* entry = facts.entryOf(request->first);
         if (entry != nullptr && entry->expectedStart)
             first = first ? std::min(*first, *entry->expectedStart) : *entry->expectedStart;
     }

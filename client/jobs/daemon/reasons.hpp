@@ -17,11 +17,11 @@ struct WaitingFacts {
     bool hasService = true;                   ///< genvd runs
     std::map<TaskName, std::string> requests; ///< task to the environment of its request
     std::map<TaskName, std::string> delayed;  ///< tasks whose request is tried again later
-    Queue queue;
+    RequestWaits queue;
     core::WallTime now;
 
     /// The place of a task's request in genvd's queue; null if it has none.
-    [[nodiscard]] const QueueEntry* entryOf(TaskName task) const;
+    [[nodiscard]] const RequestWait* entryOf(TaskName task) const;
 };
 
 /// The state of a task, as that of a job that has only this one.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/daemon/request.hpp"
 
-#include "client/jobs/model/error.hpp"
-#include "core/bytes.hpp"
-#include "core/text.hpp"
+#include "client/jobs/model/job_error.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/text.hpp"
+#include "core/model/preemptible.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -29,7 +30,7 @@ constexpr std::array optionTypes{
     OptionType{"gpu-memory", "t"},     OptionType{"indices", "au"},
     OptionType{"uuids", "as"},         OptionType{"model", "s"},
     OptionType{"over-subscribe", "b"}, OptionType{"over-subscribable", "b"},
-    OptionType{"lifetime", "t"}};
+    OptionType{"preemptible", "s"},    OptionType{"lifetime", "t"}};
 
 std::string typesOf(std::string_view name) {
     std::string types;
@@ -43,22 +44,30 @@ std::string typesOf(std::string_view name) {
 void requireKnown(const std::string& name, const std::string& type) {
     const std::string types = typesOf(name);
     if (types.empty())
-        fail(ErrorCode::InvalidArgs,
+        fail(JobErrorCode::InvalidArgs,
              "unknown option \"{}\" of request: expected one of gpus, gpu-memory, indices, uuids, "
-             "model, over-subscribe, over-subscribable, lifetime",
+             "model, over-subscribe, over-subscribable, preemptible, lifetime",
              core::escaped(name));
     if (types.find('"' + type + '"') == std::string::npos)
-        fail(ErrorCode::InvalidArgs, "invalid type \"{}\" of option \"{}\" of request: expected {}",
-             core::escaped(type), name, types);
+        fail(JobErrorCode::InvalidArgs,
+             "invalid type \"{}\" of option \"{}\" of request: expected {}", core::escaped(type),
+             name, types);
 }
 
 template <typename Value>
 Json listOf(const std::string& name, const sdbus::Variant& value) {
     auto list = value.get<std::vector<Value>>();
     if (list.empty() || list.size() > maxDevices)
-        fail(ErrorCode::InvalidArgs, "invalid option \"{}\" of request: expected 1-{} devices",
+        fail(JobErrorCode::InvalidArgs, "invalid option \"{}\" of request: expected 1-{} devices",
              name, maxDevices);
     return list;
+}
+
+void requirePreemptible(const std::string& kind) {
+    if (!core::parsePreemptible(kind))
+        fail(JobErrorCode::InvalidArgs,
+             "invalid option \"preemptible\" of request: \"{}\", expected no, park or end",
+             core::escaped(kind));
 }
 
 Json jsonOf(const std::string& name, const sdbus::Variant& value) {
@@ -77,6 +86,8 @@ Json jsonOf(const std::string& name, const sdbus::Variant& value) {
     auto text = value.get<std::string>();
     if (name == "gpu-memory")
         static_cast<void>(core::parseBytes(text));
+    else if (name == "preemptible")
+        requirePreemptible(text);
     else
         core::requireName(text);
     return text;
@@ -101,9 +112,9 @@ bool has(const Dictionary& options, const char* name) {
 
 void requireConsistent(const Dictionary& options) {
     if (has(options, "indices") + has(options, "uuids") + has(options, "gpus") > 1)
-        fail(ErrorCode::InvalidArgs, "give only one of gpus, indices and uuids in request");
+        fail(JobErrorCode::InvalidArgs, "give only one of gpus, indices and uuids in request");
     if (has(options, "model") && !has(options, "gpus"))
-        fail(ErrorCode::InvalidArgs, "model needs gpus in request");
+        fail(JobErrorCode::InvalidArgs, "model needs gpus in request");
 }
 
 } // namespace
@@ -123,7 +134,7 @@ Dictionary decodeRequest(const std::string& text) {
         for (const auto& [name, value] : json.items())
             options.emplace(name, valueOf(name, value));
     } catch (const Json::exception&) {
-        fail(ErrorCode::StorageFailed, "the database has an invalid request for GPUs: {}",
+        fail(JobErrorCode::StorageFailed, "the database has an invalid request for GPUs: {}",
              core::escaped(text));
     }
     return options;

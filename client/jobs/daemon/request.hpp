@@ -13,10 +13,10 @@ namespace genv::jobs {
 
 using Dictionary = std::map<std::string, sdbus::Variant>;
 
-/// Returns the options as JSON. Throws Error (InvalidArgs) for an option that does not choose GPUs,
-/// or that has another type.
+/// Returns the options as JSON. Throws JobError (InvalidArgs) for an option that does not choose
+/// GPUs, or that has another type.
 [[nodiscard]] std::string encodeRequest(const Dictionary& options);
-/// Throws Error (StorageFailed) for a text that encodeRequest() did not return.
+/// Throws JobError (StorageFailed) for a text that encodeRequest() did not return.
 [[nodiscard]] Dictionary decodeRequest(const std::string& json);
 /// Returns how many GPUs these options ask for.
 [[nodiscard]] std::uint32_t countGpus(const Dictionary& options);

@@ -7,7 +7,7 @@
 
 namespace genv::jobs {
 
-Runner::Runner(sd_event* loop, AttemptName attempt, Channel channel, const Listener& listener)
+Runner::Runner(sd_event* loop, AttemptName attempt, RunnerChannel channel, const Listener& listener)
     : attempt_(attempt), channel_(std::move(channel)), listener_(listener) {
     sd_event_source* source = nullptr;
     event::check(
@@ -24,18 +24,18 @@ int Runner::onMessage(sd_event_source* /*source*/, int /*socket*/, std::uint32_t
 
 // The listener may destroy this object, so nothing follows a call of it.
 void Runner::receive() {
-    Message message = channel_.receive();
+    RunnerMessage message = channel_.receive();
     const AttemptName attempt = attempt_;
     switch (message.word) {
-    case Word::Nothing:
+    case RunnerWord::Nothing:
         return;
-    case Word::Ready:
+    case RunnerWord::Ready:
         process_ = std::move(message.process);
         return listener_.ready(attempt);
-    case Word::Started:
+    case RunnerWord::Started:
         return listener_.started(attempt);
-    case Word::Start:
-    case Word::End:
+    case RunnerWord::Start:
+    case RunnerWord::End:
         // Otherwise the loop would be told of the end again and again.
         sd_event_source_set_enabled(source_.get(), SD_EVENT_OFF);
         return listener_.ended(attempt);

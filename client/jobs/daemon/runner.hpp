@@ -4,8 +4,8 @@
 // environment that is not used. It ends with this object, and with genv-jobs, unless it has begun.
 #pragma once
 
-#include "client/descriptor.hpp"
-#include "client/jobs/files/channel.hpp"
+#include "client/descriptor_functions.hpp"
+#include "client/jobs/files/runner_channel.hpp"
 #include "client/jobs/model/job.hpp"
 #include "client/loop.hpp"
 
@@ -31,21 +31,21 @@ class Runner {
 
     /// The other end of the channel is the standard input of the unit. The loop and the listener
     /// must outlive this object. Throws std::system_error.
-    Runner(sd_event* loop, AttemptName attempt, Channel channel, const Listener& listener);
+    Runner(sd_event* loop, AttemptName attempt, RunnerChannel channel, const Listener& listener);
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
 
     /// A pidfd of the process; -1 until it is ready.
     [[nodiscard]] int process() const { return process_.isOpen() ? process_.get() : -1; }
     /// Lets it run its attempt. Returns false if it has ended.
-    [[nodiscard]] bool start() const { return channel_.send(Word::Start); }
+    [[nodiscard]] bool start() const { return channel_.send(RunnerWord::Start); }
 
   private:
     static int onMessage(sd_event_source* source, int socket, std::uint32_t events, void* runner);
     void receive();
 
     const AttemptName attempt_;
-    Channel channel_;
+    RunnerChannel channel_;
     const Listener& listener_;
     client::Descriptor process_;
     event::EventSource source_;

@@ -2,11 +2,11 @@
 #include "client/jobs/daemon/service_link.hpp"
 
 #include "client/jobs/daemon/variants.hpp"
-#include "client/loop.hpp"
 #include "dbus/contract/names.hpp"
 
 #include <limits>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 namespace genv::jobs {
@@ -14,7 +14,6 @@ namespace genv::jobs {
 namespace {
 
 namespace contract = dbus::contract;
-using event::check;
 using namespace std::chrono_literals;
 
 constexpr const char* genvdInterface = "dev.genv.Manager";
@@ -29,7 +28,7 @@ std::string pathOf(const std::string& environment) {
     return dbus::raw::encodePath(contract::environmentPathPrefix, environment);
 }
 
-ServiceLink::Answer answerOf(const BusReply& reply) {
+ServiceLink::Answer answerOf(const event::BusReply& reply) {
     using Outcome = ServiceLink::Outcome;
     if (!reply.isError())
         return {};
@@ -37,24 +36,19 @@ ServiceLink::Answer answerOf(const BusReply& reply) {
     return {outcome, std::string(reply.errorName()), reply.errorText()};
 }
 
-std::vector<DeviceRow> readRows(sd_bus_message* message) {
+std::vector<DeviceRow> readRows(sdbus::Message& message) {
+    std::vector<
+        sdbus::Struct<std::uint32_t, std::string, std::string, std::uint64_t, sdbus::ObjectPath>>
+        devices;
+    message >> devices;
     std::vector<DeviceRow> rows;
-    check(sd_bus_message_enter_container(message, 'a', "(ussto)"), "the devices");
-    for (;;) {
-        std::uint32_t index = 0;
-        const char* uuid = nullptr;
-        const char* model = nullptr;
-        std::uint64_t memory = 0;
-        const char* path = nullptr;
-        if (check(sd_bus_message_read(message, "(ussto)", &index, &uuid, &model, &memory, &path),
-                  "the devices") == 0)
-            return rows;
-        rows.push_back({index, uuid, model});
-    }
+    for (const auto& device : devices)
+        rows.push_back({std::get<0>(device), std::get<1>(device), std::get<2>(device)});
+    return rows;
 }
 
-QueueEntry entryOf(const ReadVariants& values) {
-    QueueEntry entry;
+RequestWait entryOf(const ReadVariants& values) {
+    RequestWait entry;
     entry.waitsFor = values.text("waits-for");
     entry.limit = values.text("limit");
     entry.used = values.number("used");
@@ -62,48 +56,38 @@ QueueEntry entryOf(const ReadVariants& values) {
     entry.position = static_cast<std::uint32_t>(values.number("position"));
     if (const std::uint64_t start = values.number("expected-start"); start != 0)
         entry.expectedStart = core::fromMicroseconds(start);
+    entry.takes = values.number("taking-deadline") != 0;
     return entry;
 }
 
-Queue readQueue(sd_bus_message* message) {
-    Queue queue;
-    check(sd_bus_message_enter_container(message, 'a', "a{sv}"), "the queue");
-    while (check(sd_bus_message_at_end(message, 0), "the queue") == 0) {
-        const ReadVariants values(message);
+RequestWaits readQueue(const sdbus::Message& message) {
+    RequestWaits queue;
+    dbus::raw::Reader reader(message);
+    reader.array("a{sv}", [&] {
+        const ReadVariants values(reader);
         queue[values.text("environment")] = entryOf(values);
-    }
+    });
     return queue;
 }
 
-// Returns the sum of the memory that a process uses on all devices.
-std::uint64_t readUse(sd_bus_message* message) {
+std::map<std::string, std::uint64_t> readProcesses(sdbus::Message& message) {
     constexpr auto unknown = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t sum = 0;
-    check(sd_bus_message_enter_container(message, 'a', "(ut)"), "the processes");
-    std::uint32_t device = 0;
-    std::uint64_t bytes = 0;
-    while (check(sd_bus_message_read(message, "(ut)", &device, &bytes), "the processes") > 0)
-        sum += bytes == unknown ? 0 : bytes;
-    check(sd_bus_message_exit_container(message), "the processes");
-    return sum;
-}
-
-std::map<std::string, std::uint64_t> readProcesses(sd_bus_message* message) {
+    using Use = sdbus::Struct<std::uint32_t, std::uint64_t>; // device and bytes
+    std::vector<sdbus::Struct<std::uint32_t, std::uint32_t, std::string, std::vector<Use>>>
+        processes;
+    message >> processes;
     std::map<std::string, std::uint64_t> memory;
-    check(sd_bus_message_enter_container(message, 'a', "(uusa(ut))"), "the processes");
-    while (check(sd_bus_message_enter_container(message, 'r', "uusa(ut)"), "the processes") > 0) {
-        std::uint32_t pid = 0;
-        std::uint32_t uid = 0;
-        const char* environment = nullptr;
-        check(sd_bus_message_read(message, "uus", &pid, &uid, &environment), "the processes");
-        memory[environment] += readUse(message);
-        check(sd_bus_message_exit_container(message), "the processes");
+    for (const auto& process : processes) {
+        std::uint64_t& sum = memory[std::get<2>(process)];
+        for (const Use& use : std::get<3>(process))
+            sum += std::get<1>(use) == unknown ? 0 : std::get<1>(use);
     }
     return memory;
 }
 
-void readEnvironment(sd_bus_message* message, GrantedEnvironment& granted) {
-    const ReadVariants values(message);
+void readEnvironment(const sdbus::Message& message, GrantedEnvironment& granted) {
+    dbus::raw::Reader reader(message);
+    const ReadVariants values(reader);
     granted.id = values.text("Id");
     granted.name = values.text("Name");
     granted.created = std::chrono::microseconds(values.number("Created"));
@@ -115,7 +99,7 @@ void readEnvironment(sd_bus_message* message, GrantedEnvironment& granted) {
 
 } // namespace
 
-ServiceLink::ServiceLink(const Bus& bus, std::function<void(bool)> changed)
+ServiceLink::ServiceLink(const event::LoopBus& bus, std::function<void(bool)> changed)
     : bus_(bus), changed_(std::move(changed)) {
     bus_.watchName(contract::busName, [this](const std::string& owner) { onOwner(owner); });
 }
@@ -135,13 +119,14 @@ std::string ServiceLink::destination() const {
     return owner_.empty() ? contract::busName : owner_;
 }
 
-Bus::Call ServiceLink::callManager(const char* member) const {
+sdbus::MethodCall ServiceLink::callManager(const char* member) const {
     return bus_.call(destination(), contract::managerPath, genvdInterface, member);
 }
 
-void ServiceLink::act(const Bus::Call& call, std::function<void(const Answer&)> handler) {
-    bus_.send(call, Bus::endless,
-              [handler = std::move(handler)](const BusReply& reply) { handler(answerOf(reply)); });
+void ServiceLink::act(const sdbus::MethodCall& call, std::function<void(const Answer&)> handler) {
+    bus_.send(
+        call, event::LoopBus::endless,
+        [handler = std::move(handler)](const event::BusReply& reply) { handler(answerOf(reply)); });
 }
 
 void ServiceLink::activate(const Dictionary& options, int process,
@@ -150,11 +135,10 @@ void ServiceLink::activate(const Dictionary& options, int process,
         handler({Outcome::Lost, "", doesNotRun});
         return;
     }
-    const Bus::Call call = callManager("Activate");
-    check(sd_bus_message_open_container(call.get(), 'a', "{sv}"), "a request");
-    appendEntries(call.get(), options);
-    check(sd_bus_message_append(call.get(), "{sv}", "process", "h", process), "a request");
-    check(sd_bus_message_close_container(call.get()), "a request");
+    Dictionary request = options;
+    request.emplace("process", sdbus::Variant(sdbus::UnixFd(process)));
+    sdbus::MethodCall call = callManager("Activate");
+    call << request;
     act(call, std::move(handler));
 }
 
@@ -163,45 +147,46 @@ void ServiceLink::readGranted(
     const std::string& environment,
     std::function<void(const Answer&, const GrantedEnvironment&)> handler) {
     const auto granted = std::make_shared<GrantedEnvironment>();
-    bus_.send(callManager("ListDevices"), Bus::endless, [granted](const BusReply& reply) {
-        if (!reply.isError())
-            granted->machine = readRows(reply.message());
-    });
-    const Bus::Call get =
+    bus_.send(callManager("ListDevices"), event::LoopBus::endless,
+              [granted](const event::BusReply& reply) {
+                  if (!reply.isError())
+                      granted->machine = readRows(reply.message());
+              });
+    sdbus::MethodCall get =
         bus_.call(destination(), contract::managerPath, propertiesInterface, "Get");
-    check(sd_bus_message_append(get.get(), "ss", genvdInterface, "Isolation"), "a call");
-    bus_.send(get, Bus::endless, [granted](const BusReply& reply) {
-        const char* mode = "";
+    get << genvdInterface << "Isolation";
+    bus_.send(get, event::LoopBus::endless, [granted](const event::BusReply& reply) {
         if (!reply.isError())
-            check(sd_bus_message_read(reply.message(), "v", "s", &mode), "the isolation");
-        granted->isolation = mode;
+            dbus::raw::Reader(reply.message()).readVariant("s", granted->isolation);
     });
-    const Bus::Call call =
+    sdbus::MethodCall call =
         bus_.call(destination(), pathOf(environment), propertiesInterface, "GetAll");
-    check(sd_bus_message_append(call.get(), "s", environmentInterface), "a call");
-    bus_.send(call, Bus::endless, [granted, handler = std::move(handler)](const BusReply& reply) {
-        if (!reply.isError())
-            readEnvironment(reply.message(), *granted);
-        handler(answerOf(reply), *granted);
-    });
+    call << environmentInterface;
+    bus_.send(call, event::LoopBus::endless,
+              [granted, handler = std::move(handler)](const event::BusReply& reply) {
+                  if (!reply.isError())
+                      readEnvironment(reply.message(), *granted);
+                  handler(answerOf(reply), *granted);
+              });
 }
 
 void ServiceLink::listDevices(
     std::function<void(const std::optional<std::vector<DeviceRow>>&)> handler) {
-    bus_.send(
-        callManager("ListDevices"), soon, [handler = std::move(handler)](const BusReply& reply) {
-            handler(reply.isError() ? std::nullopt : std::optional(readRows(reply.message())));
-        });
+    bus_.send(callManager("ListDevices"), soon,
+              [handler = std::move(handler)](const event::BusReply& reply) {
+                  handler(reply.isError() ? std::nullopt
+                                          : std::optional(readRows(reply.message())));
+              });
 }
 
-void ServiceLink::describeQueue(std::function<void(const Queue&)> handler) {
+void ServiceLink::describeQueue(std::function<void(const RequestWaits&)> handler) {
     if (!isThere()) {
         handler({});
         return;
     }
     bus_.send(callManager("DescribeQueue"), soon,
-              [handler = std::move(handler)](const BusReply& reply) {
-                  handler(reply.isError() ? Queue() : readQueue(reply.message()));
+              [handler = std::move(handler)](const event::BusReply& reply) {
+                  handler(reply.isError() ? RequestWaits() : readQueue(reply.message()));
               });
 }
 
@@ -209,8 +194,8 @@ void ServiceLink::readMemory(
     std::function<void(const std::map<std::string, std::uint64_t>&)> handler) {
     if (!isThere())
         return;
-    bus_.send(callManager("ListProcesses"), Bus::endless,
-              [handler = std::move(handler)](const BusReply& reply) {
+    bus_.send(callManager("ListProcesses"), event::LoopBus::endless,
+              [handler = std::move(handler)](const event::BusReply& reply) {
                   if (!reply.isError())
                       handler(readProcesses(reply.message()));
               });

@@ -4,9 +4,9 @@
 // comes.
 #pragma once
 
-#include "client/jobs/daemon/bus.hpp"
 #include "client/jobs/daemon/request.hpp"
-#include "core/time.hpp"
+#include "client/loop_bus.hpp"
+#include "core/base/time.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -19,15 +19,16 @@
 namespace genv::jobs {
 
 /// What genvd says about a request that waits.
-struct QueueEntry {
+struct RequestWait {
     std::string waitsFor; ///< devices, earlier-requests or quota
     std::string limit;    ///< of a quota
     std::uint64_t used = 0;
     std::uint64_t allowed = 0;
     std::uint32_t position = 0;
     std::optional<core::WallTime> expectedStart;
+    bool takes = false; ///< preemptible environments are being parked for it
 };
-using Queue = std::map<std::string, QueueEntry>; ///< by environment
+using RequestWaits = std::map<std::string, RequestWait>; ///< by environment
 
 struct DeviceRow {
     std::uint32_t index = 0;
@@ -63,7 +64,7 @@ class ServiceLink {
     };
 
     /// `changed` is called when genvd has come (true) or gone (false).
-    ServiceLink(const Bus& bus, std::function<void(bool isThere)> changed);
+    ServiceLink(const event::LoopBus& bus, std::function<void(bool isThere)> changed);
     ServiceLink(const ServiceLink&) = delete;
     ServiceLink& operator=(const ServiceLink&) = delete;
 
@@ -78,17 +79,17 @@ class ServiceLink {
     /// The devices of the machine; nothing if genvd does not answer soon. Starts genvd.
     void listDevices(std::function<void(const std::optional<std::vector<DeviceRow>>&)> handler);
     /// The requests that wait; empty if genvd does not answer soon.
-    void describeQueue(std::function<void(const Queue&)> handler);
+    void describeQueue(std::function<void(const RequestWaits&)> handler);
     /// The GPU memory that each environment uses, in bytes, as far as the driver knows it.
     void readMemory(std::function<void(const std::map<std::string, std::uint64_t>&)> handler);
 
   private:
     void onOwner(const std::string& owner);
-    void act(const Bus::Call& call, std::function<void(const Answer&)> handler);
+    void act(const sdbus::MethodCall& call, std::function<void(const Answer&)> handler);
     [[nodiscard]] std::string destination() const;
-    [[nodiscard]] Bus::Call callManager(const char* member) const;
+    [[nodiscard]] sdbus::MethodCall callManager(const char* member) const;
 
-    const Bus& bus_;
+    const event::LoopBus& bus_;
     const std::function<void(bool)> changed_;
     std::string owner_; ///< unique name of genvd; "" = it does not run
 };

@@ -5,7 +5,7 @@
 
 #include "client/jobs/files/places.hpp"
 #include "client/jobs/model/job.hpp"
-#include "client/jobs/model/store.hpp"
+#include "client/jobs/model/job_store.hpp"
 
 #include <cstddef>
 #include <list>
@@ -16,19 +16,19 @@ namespace genv::jobs {
 
 class Submissions {
   public:
-    explicit Submissions(Store& store) : store_(store) {}
+    explicit Submissions(JobStore& store) : store_(store) {}
 
-    /// Valid until the next call. Throws Error (StorageFailed).
+    /// Valid until the next call. Throws JobError (StorageFailed).
     [[nodiscard]] const Submission& get(JobNumber job);
     [[nodiscard]] std::string value(TaskName task) { return store_.value(task); }
-    /// The path of a task's output. Throws Error (StorageFailed).
+    /// The path of a task's output. Throws JobError (StorageFailed).
     [[nodiscard]] std::string outputOf(TaskName task, const Places& places);
     void forget(JobNumber job);
 
   private:
     static constexpr std::size_t maxKept = 16;
 
-    Store& store_;
+    JobStore& store_;
     std::list<std::pair<JobNumber, Submission>> kept_; ///< the one used last comes first
 };
 

@@ -3,8 +3,8 @@
 // does not run, and says when one is gone.
 #pragma once
 
-#include "client/jobs/daemon/bus.hpp"
 #include "client/jobs/model/job.hpp"
+#include "client/loop_bus.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -33,7 +33,7 @@ class UnitLink {
     };
 
     /// `bus` is the user's bus, `runner` the path of genv-job.
-    UnitLink(const Bus& bus, std::string runner, Listener listener);
+    UnitLink(const event::LoopBus& bus, std::string runner, Listener listener);
     UnitLink(const UnitLink&) = delete;
     UnitLink& operator=(const UnitLink&) = delete;
 
@@ -52,10 +52,10 @@ class UnitLink {
 
   private:
     void onOwner(const std::string& owner);
-    void onUnitRemoved(sd_bus_message* signal);
-    [[nodiscard]] Bus::Call callManager(const char* member) const;
+    void onUnitRemoved(sdbus::Message& signal);
+    [[nodiscard]] sdbus::MethodCall callManager(const char* member) const;
 
-    const Bus& bus_;
+    const event::LoopBus& bus_;
     const std::string runner_;
     const Listener listener_;
     std::string owner_;

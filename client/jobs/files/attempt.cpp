@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/files/attempt.hpp"
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/jobs/files/attempt_text.hpp"
-#include "client/jobs/model/error.hpp"
+#include "client/jobs/model/job_error.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ std::string fileOf(const AttemptName& attempt, std::string_view suffix) {
 }
 
 [[noreturn]] void failed(const char* what, const std::string& file) {
-    fail(ErrorCode::StorageFailed, "{} {}: {}", what, file, std::strerror(errno));
+    fail(JobErrorCode::StorageFailed, "{} {}: {}", what, file, std::strerror(errno));
 }
 
 Descriptor openFolder(const std::filesystem::path& folder) {
@@ -80,7 +80,8 @@ std::optional<std::string> contents(const Descriptor& folder, const std::string&
     if (!file.isOpen() || ::fstat(file.get(), &status) < 0)
         failed("cannot read", name);
     if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) > maxSize)
-        fail(ErrorCode::StorageFailed, "invalid file {}: not a regular file, or too large", name);
+        fail(JobErrorCode::StorageFailed, "invalid file {}: not a regular file, or too large",
+             name);
     std::string text(static_cast<std::size_t>(status.st_size), '\0');
     std::size_t length = 0;
     while (length < text.size()) {
@@ -128,11 +129,11 @@ AttemptFiles::AttemptFiles(std::filesystem::path folder) : folder_(std::move(fol
 void AttemptFiles::write(const AttemptName& attempt, const AttemptOrder& order) const {
     const std::string text = encode(order);
     if (text.size() > maxSize)
-        fail(ErrorCode::StorageFailed, "the command and its variables have {} bytes: at most {}",
+        fail(JobErrorCode::StorageFailed, "the command and its variables have {} bytes: at most {}",
              text.size(), maxSize);
     const Descriptor folder = openFolder(folder_);
     if (hasBegun(folder, attempt))
-        fail(ErrorCode::StorageFailed, "attempt {} began before", textOf(attempt));
+        fail(JobErrorCode::StorageFailed, "attempt {} began before", textOf(attempt));
     place(folder, fileOf(attempt, written), Space::New, fileOf(attempt, ready), text);
 }
 
@@ -188,14 +189,14 @@ void AttemptFiles::reserveEnding(const AttemptName& attempt) const noexcept {
     }
 }
 
-void AttemptFiles::writeEnding(const AttemptName& attempt, const Ending& ending) const {
-    Ending bounded = ending;
+void AttemptFiles::writeEnding(const AttemptName& attempt, const AttemptEnding& ending) const {
+    AttemptEnding bounded = ending;
     bounded.reason.resize(std::min(bounded.reason.size(), maxReasonSize));
     place(openFolder(folder_), fileOf(attempt, reserved), Space::Reserved, fileOf(attempt, ended),
           encode(bounded));
 }
 
-std::optional<Ending> AttemptFiles::ending(const AttemptName& attempt) const {
+std::optional<AttemptEnding> AttemptFiles::ending(const AttemptName& attempt) const {
     const auto text = contents(openFolder(folder_), fileOf(attempt, ended));
     if (!text)
         return std::nullopt;

@@ -39,7 +39,7 @@ struct AttemptOrder {
 [[nodiscard]] std::optional<AttemptName> parseAttemptName(std::string_view text);
 
 /// The files of all attempts, in one folder. Every change is on the disk when the call returns.
-/// Functions throw Error (StorageFailed), also for a file that is invalid or a symbolic link.
+/// Functions throw JobError (StorageFailed), also for a file that is invalid or a symbolic link.
 class AttemptFiles {
   public:
     explicit AttemptFiles(std::filesystem::path folder);
@@ -56,9 +56,9 @@ class AttemptFiles {
     /// Takes the disk space that writeEnding() needs, so that a disk that is full by then does not
     /// lose how the attempt ended. Does nothing if there is no space now.
     void reserveEnding(const AttemptName& attempt) const noexcept;
-    void writeEnding(const AttemptName& attempt, const Ending& ending) const;
+    void writeEnding(const AttemptName& attempt, const AttemptEnding& ending) const;
     /// Returns nothing if there is none: the attempt runs, or is lost.
-    [[nodiscard]] std::optional<Ending> ending(const AttemptName& attempt) const;
+    [[nodiscard]] std::optional<AttemptEnding> ending(const AttemptName& attempt) const;
     /// Removes all files of an attempt. After a crash of the machine they may be there again.
     void remove(const AttemptName& attempt) const;
     /// The attempts that have files, in any order.

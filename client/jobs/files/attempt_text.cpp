@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/files/attempt_text.hpp"
 
-#include "client/jobs/model/error.hpp"
-#include "core/text.hpp"
+#include "client/jobs/model/job_error.hpp"
+#include "core/base/text.hpp"
 
 #include <charconv>
 
@@ -20,7 +20,7 @@ class Writer {
 
     void put(std::string_view field) {
         if (field.find('\0') != std::string_view::npos)
-            fail(ErrorCode::StorageFailed, "a text of the job contains a 0 byte");
+            fail(JobErrorCode::StorageFailed, "a text of the job contains a 0 byte");
         text_.append(field).push_back('\0');
     }
     template <typename Integer>
@@ -89,7 +89,7 @@ class Reader {
     }
 
     [[noreturn]] static void refuse(const char* why) {
-        fail(ErrorCode::StorageFailed, "invalid file of an attempt: {}", why);
+        fail(JobErrorCode::StorageFailed, "invalid file of an attempt: {}", why);
     }
 
   private:
@@ -128,7 +128,7 @@ AttemptOrder decodeOrder(std::string_view text) {
     return order;
 }
 
-std::string encode(const Ending& ending) {
+std::string encode(const AttemptEnding& ending) {
     Writer writer(endingHead);
     writer.put(ending.status);
     writer.put(ending.signal);
@@ -137,9 +137,9 @@ std::string encode(const Ending& ending) {
     return writer.finish();
 }
 
-Ending decodeEnding(std::string_view text) {
+AttemptEnding decodeEnding(std::string_view text) {
     Reader reader(text, endingHead);
-    Ending ending;
+    AttemptEnding ending;
     ending.status = reader.number<int>();
     ending.signal = reader.number<int>();
     ending.reason = core::printable(reader.field()); // it may be cut within a character

@@ -13,12 +13,12 @@
 
 namespace genv::jobs {
 
-/// Throws Error (StorageFailed) if a text holds a 0 byte.
+/// Throws JobError (StorageFailed) if a text holds a 0 byte.
 [[nodiscard]] std::string encode(const AttemptOrder& order);
-[[nodiscard]] std::string encode(const Ending& ending);
+[[nodiscard]] std::string encode(const AttemptEnding& ending);
 
-/// The reverse. Throw Error (StorageFailed) for anything that encode() does not write.
+/// The reverse. Throw JobError (StorageFailed) for anything that encode() does not write.
 [[nodiscard]] AttemptOrder decodeOrder(std::string_view text);
-[[nodiscard]] Ending decodeEnding(std::string_view text);
+[[nodiscard]] AttemptEnding decodeEnding(std::string_view text);
 
 } // namespace genv::jobs

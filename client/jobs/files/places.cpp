@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/files/places.hpp"
 
-#include "client/descriptor.hpp"
-#include "client/jobs/model/error.hpp"
-#include "core/text.hpp"
+#include "client/descriptor_functions.hpp"
+#include "client/jobs/model/job_error.hpp"
+#include "core/base/text.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ std::filesystem::path stateFolder() {
         return *folder;
     if (auto home = absoluteIn("HOME"))
         return *home / ".local/state";
-    fail(ErrorCode::NotSupported, "jobs need a home: HOME is not set to an absolute path");
+    fail(JobErrorCode::NotSupported, "jobs need a home: HOME is not set to an absolute path");
 }
 
 // Also the text "uninitialized", which systemd writes before the first start, is no id.
@@ -48,13 +48,13 @@ std::string machineId() {
     });
     const bool isWhole = count == static_cast<ssize_t>(length) || text.back() == '\n';
     if (id.empty() || !isHex || !isWhole)
-        fail(ErrorCode::NotSupported, "jobs need the machine's id: /etc/machine-id has none "
-                                      "(systemd-machine-id-setup writes it)");
+        fail(JobErrorCode::NotSupported, "jobs need the machine's id: /etc/machine-id has none "
+                                         "(systemd-machine-id-setup writes it)");
     return id;
 }
 
 [[noreturn]] void failed(const std::filesystem::path& folder) {
-    fail(ErrorCode::StorageFailed, "cannot create the folder {}: {}",
+    fail(JobErrorCode::StorageFailed, "cannot create the folder {}: {}",
          core::escaped(folder.native(), 512), std::strerror(errno));
 }
 

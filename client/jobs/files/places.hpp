@@ -17,12 +17,12 @@ struct Places {
     std::filesystem::path lock;       ///< one genv-jobs at a time
 };
 
-/// Returns the places of this user on this machine, without creating anything. Throws Error
+/// Returns the places of this user on this machine, without creating anything. Throws JobError
 /// (NotSupported) if there is no home or no machine id.
 [[nodiscard]] Places places();
 /// The folder that holds one folder for each machine.
 [[nodiscard]] std::filesystem::path machinesFolder();
-/// Creates the folders with mode 0700. Throws Error (StorageFailed).
+/// Creates the folders with mode 0700. Throws JobError (StorageFailed).
 void create(const Places& places);
 
 } // namespace genv::jobs

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/link/link.hpp"
 
+#include "client/jobs/link/jobs_unavailable.hpp"
 #include "client/jobs/link/reading.hpp"
 #include "client/jobs/link/start.hpp"
-#include "client/jobs/link/unavailable.hpp"
 #include "client/jobs/link/user_bus.hpp"
 #include "dbus/contract/jobs_names.hpp"
 #include "dbus/contract/names.hpp"
@@ -65,12 +65,12 @@ std::vector<Row> readRows(const sdbus::Message& reply) {
 } // namespace
 
 Link::Link(Use use)
-    : bus_(connectToUserBus()),
+    : bus_(use == Use::Watch ? connectToNamedUserBus() : connectToUserBus()),
       proxy_(dbus::compat::makeProxy(*bus_, contract::jobsBusName, contract::jobsPath)), use_(use) {
     using namespace std::chrono_literals;
-    constexpr std::chrono::microseconds completionTimeout = 1s;
-    if (use_ == Use::Completion)
-        bus_->setMethodCallTimeout(static_cast<std::uint64_t>(completionTimeout.count()));
+    constexpr std::chrono::microseconds timeout = 1s;
+    if (use_ != Use::Command)
+        bus_->setMethodCallTimeout(static_cast<std::uint64_t>(timeout.count()));
 }
 
 Link::~Link() = default;
@@ -81,9 +81,13 @@ sdbus::MethodReply Link::call(const char* method, const Write& write) {
     auto message = dbus::compat::makeCall(*proxy_, jobsInterface, method);
     raw::Writer writer(message);
     write(writer);
-    if (use_ == Use::Completion)
+    if (use_ != Use::Command)
         raw::Message(message).startNoService();
     return proxy_->callMethod(message);
+}
+
+bool Link::isRunning() {
+    return translated([&] { return hasJobs(*bus_); });
 }
 
 Submitted Link::submit(const NewJob& job) {
@@ -101,7 +105,7 @@ Submitted Link::submit(const NewJob& job) {
                 std::string lingering;
                 reader.readVariant("s", lingering);
                 submitted.lingering =
-                    lingering == "enabled" ? Lingering::Enabled : Lingering::Refused;
+                    lingering == "enabled" ? LingeringChange::Enabled : LingeringChange::Refused;
             });
         });
         return submitted;
@@ -169,15 +173,15 @@ std::uint32_t Link::requeue(JobNumber job, const std::vector<std::uint32_t>& tas
 
 void Link::listen() {
     translated([&] {
-        matches_.push_back(dbus::compat::addMatch(
-            *bus_,
-            fmt::format("type='signal',interface='{}',member='JobChanged',path='{}'", jobsInterface,
-                        contract::jobsPath),
-            [this](sdbus::Message& message) {
-                JobNumber job = 0;
-                raw::Reader(message).read(job);
-                changes_.jobs.insert(job);
-            }));
+        matches_.push_back(
+            dbus::compat::addMatch(*bus_,
+                                   fmt::format("type='signal',interface='{}',path='{}'",
+                                               jobsInterface, contract::jobsPath),
+                                   [this](sdbus::Message& message) {
+                                       JobNumber job = 0;
+                                       raw::Reader(message).read(job);
+                                       changes_.jobs.insert(job);
+                                   }));
         matches_.push_back(dbus::compat::addMatch(
             *bus_,
             fmt::format("type='signal',sender='{0}',interface='{0}',member='NameOwnerChanged',"

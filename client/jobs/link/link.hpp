@@ -3,8 +3,8 @@
 // call starts genv-jobs. A call blocks until its answer, without a time-out.
 #pragma once
 
-#include "client/jobs/link/rows.hpp"
-#include "client/jobs/link/submission.hpp"
+#include "client/jobs/link/reported_jobs.hpp"
+#include "client/jobs/link/submitted_job.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
 
@@ -26,6 +26,8 @@ class Link {
     enum class Use {
         Command,
         Completion, ///< calls do not start genv-jobs, and fail after a second
+        /// The same, on any thread: only DBUS_SESSION_BUS_ADDRESS is tried; see nameUserBus().
+        Watch,
     };
 
     /// Connects to the user's bus.
@@ -34,6 +36,8 @@ class Link {
     Link& operator=(const Link&) = delete;
     ~Link();
 
+    /// Whether genv-jobs runs.
+    [[nodiscard]] bool isRunning();
     Submitted submit(const NewJob& job);
     /// Without `all`, lists the jobs that wait or run and those that ended within a day.
     std::vector<JobRow> list(bool all);

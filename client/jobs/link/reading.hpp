@@ -3,7 +3,7 @@
 // understands a newer genv-jobs.
 #pragma once
 
-#include "client/jobs/link/rows.hpp"
+#include "client/jobs/link/reported_jobs.hpp"
 #include "dbus/contract/raw_bus.hpp"
 
 namespace genv::jobs {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/link/start.hpp"
 
-#include "client/jobs/link/unavailable.hpp"
+#include "client/jobs/link/jobs_unavailable.hpp"
 #include "client/unit_failure.hpp"
 #include "dbus/contract/jobs_names.hpp"
 #include "dbus/contract/names.hpp"
@@ -115,6 +115,10 @@ class Unit {
 };
 
 } // namespace
+
+bool hasJobs(sdbus::IConnection& bus) {
+    return isThere(*dbus::compat::makeProxy(bus, contract::busDriver, contract::busDriverPath));
+}
 
 void requireJobs(sdbus::IConnection& bus) {
     const auto driver = dbus::compat::makeProxy(bus, contract::busDriver, contract::busDriverPath);

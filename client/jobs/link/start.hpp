@@ -7,6 +7,9 @@
 
 namespace genv::jobs {
 
+/// Whether genv-jobs runs. Throws sdbus::Error.
+bool hasJobs(sdbus::IConnection& bus);
+
 /// Starts genv-jobs if it does not run. Throws Unavailable with the reason if that fails, and
 /// sdbus::Error.
 void requireJobs(sdbus::IConnection& bus);

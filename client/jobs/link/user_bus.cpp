@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/link/user_bus.hpp"
 
-#include "client/jobs/link/unavailable.hpp"
+#include "client/jobs/link/jobs_unavailable.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <limits>
+#include <string_view>
 
 namespace genv::jobs {
 
@@ -37,6 +39,24 @@ class AddressVariable {
     std::optional<std::string> former_;
 };
 
+std::unique_ptr<sdbus::IConnection> connect() {
+    auto bus = sdbus::createSessionBusConnection();
+    bus->setMethodCallTimeout(std::numeric_limits<std::uint64_t>::max());
+    return bus;
+}
+
+// Whether a file of this user is at the address. Other addresses than paths are not looked at.
+bool isOwn(std::string_view address) {
+    constexpr std::string_view ofPath = "unix:path=";
+    if (!address.starts_with(ofPath))
+        return true;
+    address.remove_prefix(ofPath.size());
+    struct stat status {};
+    return stat(std::string(address.substr(0, address.find_first_of(",;"))).c_str(), &status) ==
+               0 &&
+           status.st_uid == geteuid();
+}
+
 } // namespace
 
 std::vector<std::string> userBusAddresses(const char* given, std::uint32_t uid) {
@@ -49,15 +69,30 @@ std::vector<std::string> userBusAddresses(const char* given, std::uint32_t uid) 
     return addresses;
 }
 
+bool nameUserBus() {
+    for (const std::string& address : userBusAddresses(std::getenv(variable), geteuid())) {
+        if (isOwn(address))
+            return setenv(variable, address.c_str(), 1) == 0;
+    }
+    return false;
+}
+
+std::unique_ptr<sdbus::IConnection> connectToNamedUserBus() {
+    try {
+        return connect();
+    } catch (const sdbus::Error& error) {
+        const char* address = std::getenv(variable);
+        throw noUserBus(address == nullptr ? "" : address, error.getMessage(), userBusPlaces());
+    }
+}
+
 std::unique_ptr<sdbus::IConnection> connectToUserBus() {
     std::string address;
     std::string why;
     for (const std::string& next : userBusAddresses(std::getenv(variable), geteuid())) {
         const AddressVariable set(next);
         try {
-            auto bus = sdbus::createSessionBusConnection();
-            bus->setMethodCallTimeout(std::numeric_limits<std::uint64_t>::max());
-            return bus;
+            return connect();
         } catch (const sdbus::Error& error) {
             address = next;
             why = error.getMessage();

@@ -16,7 +16,7 @@ bool isCurrent(const Task& task, AttemptName attempt) {
 
 } // namespace
 
-Book::Book(Store& store) : store_(store) {
+Book::Book(JobStore& store) : store_(store) {
     for (Job& job : store.load())
         insert(std::move(job));
     added_.clear();
@@ -33,7 +33,7 @@ void Book::observe(Observer observer) {
 const Job& Book::job(JobNumber number) const {
     const auto job = jobs_.find(number);
     if (job == jobs_.end())
-        fail(ErrorCode::NoSuchJob, "there is no job {}", number);
+        fail(JobErrorCode::NoSuchJob, "there is no job {}", number);
     return job->second;
 }
 
@@ -41,7 +41,7 @@ const Task& Book::task(TaskName name) const {
     const Job& owner = job(name.job);
     const auto task = std::ranges::lower_bound(owner.tasks, name.number, {}, &Task::number);
     if (task == owner.tasks.end() || task->number != name.number)
-        fail(ErrorCode::NoSuchJob, "job {} has no task {}", name.job, name.number);
+        fail(JobErrorCode::NoSuchJob, "job {} has no task {}", name.job, name.number);
     return *task;
 }
 
@@ -74,7 +74,7 @@ Blocked Book::blockedBy(TaskName name, core::WallTime now) const {
         return Blocked::Begin;
     if (!turns_.isFree(name.job))
         return Blocked::Dependency;
-    return Turns::isFull(owner) ? Blocked::Parallel : Blocked::Turn;
+    return RequestTurns::isFull(owner) ? Blocked::Parallel : Blocked::Turn;
 }
 
 AttemptName Book::begin(TaskName name, const std::string& environment,
@@ -82,8 +82,8 @@ AttemptName Book::begin(TaskName name, const std::string& environment,
     const Job& owner = job(name.job);
     const Task& waiting = task(name);
     if (waiting.state != TaskState::Waiting || waiting.held || !turns_.isFree(name.job) ||
-        Turns::isFull(owner))
-        fail(ErrorCode::InvalidArgs, "task {} must not start now", textOf(owner, waiting));
+        RequestTurns::isFull(owner))
+        fail(JobErrorCode::InvalidArgs, "task {} must not start now", textOf(owner, waiting));
     request({{name.job, steps::begun(waiting, environment, devices, now)}});
     return {name, task(name).lastAttempt};
 }
@@ -106,7 +106,7 @@ void Book::refused(TaskName name, const std::string& reason, core::WallTime now)
         fact({{name.job, steps::refused(*task, reason, now)}});
 }
 
-void Book::ended(AttemptName attempt, const Ending& ending) {
+void Book::ended(AttemptName attempt, const AttemptEnding& ending) {
     const Task* const task = find(attempt.task);
     if (task != nullptr && isCurrent(*task, attempt))
         step(attempt.task, steps::ended(*task, ending, jobs_.at(attempt.task.job).plan.retries));
@@ -118,7 +118,7 @@ void Book::used(AttemptName attempt, std::uint64_t gpuMemoryBytes) {
     if (task == nullptr || !isCurrent(*task, attempt) ||
         gpuMemoryBytes <= task->record().peakMemoryBytes)
         return;
-    Record record = task->record();
+    TaskRecord record = task->record();
     record.peakMemoryBytes = gpuMemoryBytes;
     task->setRecord(std::move(record));
     unwritten_.insert(attempt.task);
@@ -127,7 +127,7 @@ void Book::used(AttemptName attempt, std::uint64_t gpuMemoryBytes) {
 bool Book::writeAgain() {
     try {
         write({});
-    } catch (const Error&) {
+    } catch (const JobError&) {
         return false;
     }
     return true;
@@ -167,7 +167,7 @@ void Book::write(const Changes& changes) {
         return;
     try {
         store_.write(all);
-    } catch (const Error& error) {
+    } catch (const JobError& error) {
         if (!unwritten_.empty())
             writeError_ = error.what();
         throw;
@@ -202,7 +202,7 @@ void Book::step(TaskName name, Task task) {
 void Book::note(const Changes& changes) {
     try {
         write(changes);
-    } catch (const Error& error) {
+    } catch (const JobError& error) {
         writeError_ = error.what();
         for (const TaskChange& change : changes)
             unwritten_.insert({change.job, change.task.number});
@@ -242,7 +242,7 @@ void Book::settle() {
 }
 
 void Book::settle(const Job& job) {
-    const Verdict verdict = verdictOn(job, jobs_);
+    const DependencyVerdict verdict = verdictOn(job, jobs_);
     turns_.setFree(job, verdict.met == Met::Yes);
     if (verdict.met != Met::Never)
         return;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The book of a user's jobs: all their tasks and what may happen to each. It decides what runs next
-// and what a task becomes, and knows no bus, file or clock. A change is written (Store), then made,
-// then told (the observer). A request that cannot be written throws and has changed nothing; a fact
-// (an attempt ended) that cannot be written is kept, and written with the next change.
+// and what a task becomes, and knows no bus, file or clock. A change is written (JobStore), then
+// made, then told (the observer). A request that cannot be written throws and has changed nothing;
+// a fact (an attempt ended) that cannot be written is kept, and written with the next change.
 #pragma once
 
 #include "client/jobs/model/dependencies.hpp"
 #include "client/jobs/model/job.hpp"
 #include "client/jobs/model/job_state.hpp"
-#include "client/jobs/model/store.hpp"
-#include "client/jobs/model/turns.hpp"
+#include "client/jobs/model/job_store.hpp"
+#include "client/jobs/model/request_turns.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -39,12 +39,12 @@ class Book {
     using Observer =
         std::function<void(const std::set<JobNumber>& added, const std::set<JobNumber>& changed)>;
 
-    /// Loads the jobs. The store must outlive this object. Throws Error.
-    explicit Book(Store& store);
+    /// Loads the jobs. The store must outlive this object. Throws JobError.
+    explicit Book(JobStore& store);
     void observe(Observer observer);
 
     [[nodiscard]] const std::map<JobNumber, Job>& jobs() const { return jobs_; }
-    /// Throws Error (NoSuchJob).
+    /// Throws JobError (NoSuchJob).
     [[nodiscard]] const Job& job(JobNumber number) const;
     [[nodiscard]] const Task& task(TaskName name) const;
     /// Whether a task waits, starts or runs.
@@ -52,7 +52,7 @@ class Book {
     /// The attempts that start or run, to be compared with units and files.
     [[nodiscard]] std::vector<AttemptName> openAttempts() const;
 
-    /// Throws Error: InvalidArgs for what cannot be, NoSuchJob for a dependency on a job that
+    /// Throws JobError: InvalidArgs for what cannot be, NoSuchJob for a dependency on a job that
     /// is not there, LimitsExceeded, StorageFailed. If a dependency can no longer be met, the tasks
     /// are canceled at once.
     JobNumber submit(Submission submission, core::WallTime now);
@@ -75,9 +75,9 @@ class Book {
     // on the disk in the files of the attempt, so that they are written with the next change, or by
     // writeAgain(): a task costs one transaction, not three.
 
-    /// Records the next attempt of a waiting task, before anything of it is started. Throws Error:
-    /// NoSuchJob, InvalidArgs if the task must not start now (it was canceled, held...; give
-    /// the environment back), StorageFailed.
+    /// Records the next attempt of a waiting task, before anything of it is started. Throws
+    /// JobError: NoSuchJob, InvalidArgs if the task must not start now (it was canceled, held...;
+    /// give the environment back), StorageFailed.
     AttemptName begin(TaskName task, const std::string& environment,
                       const std::vector<std::string>& devices, core::WallTime now);
     /// The start mark was seen.
@@ -88,7 +88,7 @@ class Book {
     /// genvd refuses the request of a waiting task for good. It has failed.
     void refused(TaskName task, const std::string& reason, core::WallTime now);
     /// The attempt ended. A failure or loss makes the task wait again where its retries allow.
-    void ended(AttemptName attempt, const Ending& ending);
+    void ended(AttemptName attempt, const AttemptEnding& ending);
     /// A sample of the GPU memory of a running attempt. It is written with the next change, and
     /// not told.
     void used(AttemptName attempt, std::uint64_t gpuMemoryBytes);
@@ -105,7 +105,7 @@ class Book {
     bool writeAgain();
 
     // What the user asks for. An empty list means all tasks of the job. Each returns the tasks that
-    // it concerns, and throws Error: NoSuchJob, also for a task that is not there,
+    // it concerns, and throws JobError: NoSuchJob, also for a task that is not there,
     // StorageFailed.
 
     /// Waiting tasks are canceled. Those that start or run get the wish: the caller ends them.
@@ -122,7 +122,7 @@ class Book {
 
     /// Removes jobs that ended longer than `kept` ago, unless an unfinished job depends on them.
     /// Returns them with their tasks, so that the caller removes their logs. A clock that jumped
-    /// ahead of all that is recorded removes nothing. Throws Error (StorageFailed).
+    /// ahead of all that is recorded removes nothing. Throws JobError (StorageFailed).
     std::vector<Job> forget(core::WallTime now);
 
   private:
@@ -150,11 +150,11 @@ class Book {
     void settle(const Job& job);
     void tell();
 
-    Store& store_;
+    JobStore& store_;
     Observer observer_;
     std::map<JobNumber, Job> jobs_;
     std::map<JobNumber, std::set<JobNumber>> dependents_;
-    Turns turns_{maxRequests};
+    RequestTurns turns_{maxRequests};
     std::size_t tasks_ = 0;
     std::size_t unfinished_ = 0; ///< jobs
 

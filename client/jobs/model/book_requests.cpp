@@ -43,7 +43,7 @@ JobNumber Book::submit(Submission submission, core::WallTime now) {
     prepare(submission, maxTasksPerJob);
     requireDependencies(submission);
     if (tasks_ + submission.tasks.size() > maxTasks)
-        fail(ErrorCode::LimitsExceeded,
+        fail(JobErrorCode::LimitsExceeded,
              "too many tasks: {} are recorded already, expected at most {}", tasks_, maxTasks);
     const JobNumber number = store_.add(submission, now);
     insert(jobOf(submission, number, now));
@@ -84,8 +84,8 @@ std::vector<TaskName> Book::release(JobNumber number, std::span<const std::uint3
 std::vector<TaskName> Book::requeue(JobNumber number, std::span<const std::uint32_t> numbers) {
     const Job& owner = job(number);
     const std::vector<const Task*> all = named(owner, numbers);
-    if (const Verdict verdict = verdictOn(owner, jobs_); verdict.met == Met::Never)
-        fail(ErrorCode::InvalidArgs, "job {} cannot start, because {}: requeue that job first",
+    if (const DependencyVerdict verdict = verdictOn(owner, jobs_); verdict.met == Met::Never)
+        fail(JobErrorCode::InvalidArgs, "job {} cannot start, because {}: requeue that job first",
              number, verdict.reason);
     std::vector<Task> tasks = numbers.empty()
                                   ? worstOf(all)
@@ -152,7 +152,7 @@ std::vector<TaskName> Book::requestEach(const Job& owner, std::vector<Task> task
 void Book::requireDependencies(const Submission& submission) const {
     for (const Dependency& dependency : submission.plan.after)
         if (!jobs_.contains(dependency.job))
-            fail(ErrorCode::NoSuchJob,
+            fail(JobErrorCode::NoSuchJob,
                  "there is no job {} to wait for: expected the number of an earlier job",
                  dependency.job);
 }

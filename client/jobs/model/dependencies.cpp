@@ -9,13 +9,13 @@ namespace genv::jobs {
 
 namespace {
 
-Verdict never(const Job& job, std::string_view what) {
+DependencyVerdict never(const Job& job, std::string_view what) {
     return {.met = Met::Never,
             .reason = fmt::format("job {} {}", job.number, what),
             .at = endOf(job).value_or(job.submitted)};
 }
 
-Verdict verdictOn(const Job& other, Condition condition) {
+DependencyVerdict verdictOn(const Job& other, Condition condition) {
     if (isUnfinished(other))
         return {.met = Met::NotYet, .reason = {}, .at = {}};
     const Progress& progress = other.progress;
@@ -40,13 +40,13 @@ Verdict verdictOn(const Job& other, Condition condition) {
 
 } // namespace
 
-Verdict verdictOn(const Job& job, const std::map<JobNumber, Job>& jobs) {
-    Verdict verdict;
+DependencyVerdict verdictOn(const Job& job, const std::map<JobNumber, Job>& jobs) {
+    DependencyVerdict verdict;
     for (const Dependency& dependency : job.plan.after) {
         const auto other = jobs.find(dependency.job);
         if (other == jobs.end())
             continue;
-        Verdict next = verdictOn(other->second, dependency.condition);
+        DependencyVerdict next = verdictOn(other->second, dependency.condition);
         if (next.met > verdict.met)
             verdict = std::move(next);
     }

@@ -15,7 +15,7 @@ enum class Met : std::uint8_t {
     Never, ///< unless the other job is requeued
 };
 
-struct Verdict {
+struct DependencyVerdict {
     Met met = Met::Yes;
     std::string reason;  ///< of Never: "job 12 failed"
     core::WallTime at{}; ///< of Never: when that job ended
@@ -23,6 +23,6 @@ struct Verdict {
 
 /// A dependency is decided when all tasks of the other job have ended. One on a job that is no
 /// longer in the book is met: only a job that had ended is requeued after it.
-[[nodiscard]] Verdict verdictOn(const Job& job, const std::map<JobNumber, Job>& jobs);
+[[nodiscard]] DependencyVerdict verdictOn(const Job& job, const std::map<JobNumber, Job>& jobs);
 
 } // namespace genv::jobs

@@ -3,13 +3,13 @@
 
 namespace genv::jobs {
 
-const Record& Task::record() const {
-    static const Record none;
+const TaskRecord& Task::record() const {
+    static const TaskRecord none;
     return record_ ? *record_ : none;
 }
 
-void Task::setRecord(Record record) {
-    record_ = std::make_shared<const Record>(std::move(record));
+void Task::setRecord(TaskRecord record) {
+    record_ = std::make_shared<const TaskRecord>(std::move(record));
 }
 
 bool Task::operator==(const Task& other) const {

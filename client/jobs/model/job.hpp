@@ -4,7 +4,7 @@
 // do not decide when it runs; they stay in the database (Submission) until an attempt needs them.
 #pragma once
 
-#include "core/time.hpp"
+#include "core/base/time.hpp"
 
 #include <chrono>
 #include <compare>
@@ -117,14 +117,14 @@ struct Attempt {
 };
 
 /// What is known about a task that was started or canceled.
-struct Record {
+struct TaskRecord {
     Attempt last{};                    ///< the newest attempt
     std::chrono::seconds gpuTime{0};   ///< GPUs times seconds, of all attempts
     std::uint64_t peakMemoryBytes = 0; ///< the most GPU memory that a sample showed; 0 = unknown
     std::optional<core::WallTime> ended{}; ///< when the task ended or was canceled
     std::string reason{}; ///< why it failed or was canceled, in words; empty if the status says it
 
-    bool operator==(const Record&) const = default;
+    bool operator==(const TaskRecord&) const = default;
 };
 
 /// A task as the database holds it. Thousands wait, so that a waiting one is small, and canceled
@@ -139,8 +139,8 @@ struct Task {
     std::uint32_t failures = 0;    ///< attempts that failed or were lost since the last requeue
 
     /// Returns an empty record if there is none.
-    [[nodiscard]] const Record& record() const;
-    void setRecord(Record record);
+    [[nodiscard]] const TaskRecord& record() const;
+    void setRecord(TaskRecord record);
     /// Gives this task the record of another one.
     void shareRecord(const Task& other) { record_ = other.record_; }
 
@@ -151,11 +151,11 @@ struct Task {
     bool operator==(const Task& other) const;
 
   private:
-    std::shared_ptr<const Record> record_;
+    std::shared_ptr<const TaskRecord> record_;
 };
 
 /// How an attempt ended.
-struct Ending {
+struct AttemptEnding {
     int status = -1; ///< -1: not known, the attempt is lost
     int signal = 0;
     std::string reason{}; ///< for an attempt that could not run its command; else empty

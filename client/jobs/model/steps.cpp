@@ -14,7 +14,7 @@ std::chrono::seconds gpuTimeOf(const Attempt& attempt, core::WallTime end) {
            static_cast<std::chrono::seconds::rep>(attempt.devices.size());
 }
 
-Task finish(Task task, TaskState state, Record record, core::WallTime at) {
+Task finish(Task task, TaskState state, TaskRecord record, core::WallTime at) {
     task.state = state;
     task.wish = Wish::None;
     task.held = false;
@@ -27,7 +27,7 @@ Task finish(Task task, TaskState state, Record record, core::WallTime at) {
 
 Task begun(Task task, const std::string& environment, const std::vector<std::string>& devices,
            core::WallTime now) {
-    Record record = task.record();
+    TaskRecord record = task.record();
     record.last = Attempt{};
     record.last.environment = environment;
     record.last.devices = devices;
@@ -40,7 +40,7 @@ Task begun(Task task, const std::string& environment, const std::vector<std::str
 }
 
 Task started(Task task, core::WallTime at) {
-    Record record = task.record();
+    TaskRecord record = task.record();
     record.last.started = at;
     task.state = TaskState::Running;
     ++task.attempts;
@@ -49,7 +49,7 @@ Task started(Task task, core::WallTime at) {
 }
 
 Task notStarted(Task task, core::WallTime now) {
-    Record record = task.record();
+    TaskRecord record = task.record();
     record.last.environment.clear();
     record.last.ended = now;
     if (task.wish == Wish::Cancel)
@@ -61,10 +61,10 @@ Task notStarted(Task task, core::WallTime now) {
     return task;
 }
 
-Task ended(Task task, const Ending& ending, std::uint32_t retries) {
+Task ended(Task task, const AttemptEnding& ending, std::uint32_t retries) {
     if (task.state == TaskState::Starting) // its start mark was not seen
         ++task.attempts;
-    Record record = task.record();
+    TaskRecord record = task.record();
     record.gpuTime += gpuTimeOf(record.last, ending.at);
     record.last.environment.clear();
     record.last.ended = ending.at;
@@ -88,13 +88,13 @@ Task ended(Task task, const Ending& ending, std::uint32_t retries) {
 }
 
 Task refused(Task task, const std::string& reason, core::WallTime now) {
-    Record record = task.record();
+    TaskRecord record = task.record();
     record.reason = reason;
     return finish(std::move(task), TaskState::Failed, std::move(record), now);
 }
 
 Task canceled(Task task, const std::string& reason, core::WallTime now) {
-    Record record = task.record();
+    TaskRecord record = task.record();
     record.reason = reason;
     return finish(std::move(task), TaskState::Canceled, std::move(record), now);
 }
@@ -102,7 +102,7 @@ Task canceled(Task task, const std::string& reason, core::WallTime now) {
 void cancelAll(std::vector<Task>& tasks, const std::string& reason, core::WallTime now) {
     const Task* fresh = nullptr;
     for (Task& task : tasks) {
-        const bool hasRecord = task.record() != Record{};
+        const bool hasRecord = task.record() != TaskRecord{};
         const Task result = canceled(task, reason, now);
         task = result;
         if (!hasRecord && fresh != nullptr)
@@ -113,7 +113,7 @@ void cancelAll(std::vector<Task>& tasks, const std::string& reason, core::WallTi
 }
 
 Task requeued(Task task) {
-    Record record = task.record();
+    TaskRecord record = task.record();
     record.ended.reset();
     record.reason.clear();
     task.state = TaskState::Waiting;

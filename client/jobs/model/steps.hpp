@@ -18,7 +18,7 @@ namespace genv::jobs::steps {
 /// The attempt never began.
 [[nodiscard]] Task notStarted(Task task, core::WallTime now);
 /// The attempt ended: the task waits again where the wish or its retries say so.
-[[nodiscard]] Task ended(Task task, const Ending& ending, std::uint32_t retries);
+[[nodiscard]] Task ended(Task task, const AttemptEnding& ending, std::uint32_t retries);
 /// A task that is not open fails without an attempt.
 [[nodiscard]] Task refused(Task task, const std::string& reason, core::WallTime now);
 /// A task that is not open is canceled.

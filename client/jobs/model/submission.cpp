@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/model/submission.hpp"
 
-#include "client/jobs/model/error.hpp"
+#include "client/jobs/model/job_error.hpp"
 #include "client/jobs/model/job_state.hpp"
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 #include <algorithm>
 
@@ -17,33 +17,34 @@ constexpr std::size_t maxSummary = 120;
 // A zero byte ends a text wherever a program is started.
 void requireText(const std::string& text, std::string_view what) {
     if (text.find('\0') != std::string::npos)
-        fail(ErrorCode::InvalidArgs, "invalid {}: it contains a zero byte", what);
+        fail(JobErrorCode::InvalidArgs, "invalid {}: it contains a zero byte", what);
 }
 
 void requirePath(const std::string& path, std::string_view what) {
     requireText(path, what);
     if (!path.starts_with('/'))
-        fail(ErrorCode::InvalidArgs, "invalid {} \"{}\": expected an absolute path", what,
+        fail(JobErrorCode::InvalidArgs, "invalid {} \"{}\": expected an absolute path", what,
              core::escaped(path));
 }
 
 void checkCommand(const Submission& submission) {
     if (submission.command.empty() || submission.command.front().empty())
-        fail(ErrorCode::InvalidArgs, "a job needs a command");
+        fail(JobErrorCode::InvalidArgs, "a job needs a command");
     for (const std::string& word : submission.command)
         requireText(word, "command");
     for (const std::string& variable : submission.environment) {
         requireText(variable, "variable");
         const std::size_t end = variable.find('=');
         if (end == 0 || end == std::string::npos)
-            fail(ErrorCode::InvalidArgs, "invalid variable \"{}\": expected NAME=VALUE",
+            fail(JobErrorCode::InvalidArgs, "invalid variable \"{}\": expected NAME=VALUE",
                  core::escaped(variable));
     }
     requirePath(submission.folder, "folder");
     if (!submission.output.empty())
         requirePath(submission.output, "output");
     if (submission.umask > 0777)
-        fail(ErrorCode::InvalidArgs, "invalid umask {:o}: expected at most 777", submission.umask);
+        fail(JobErrorCode::InvalidArgs, "invalid umask {:o}: expected at most 777",
+             submission.umask);
 }
 
 void checkName(const std::string& name) {
@@ -51,24 +52,24 @@ void checkName(const std::string& name) {
         if (!name.empty())
             core::requireName(name);
     } catch (const core::Error& error) {
-        fail(ErrorCode::InvalidArgs, "{}", error.what());
+        fail(JobErrorCode::InvalidArgs, "{}", error.what());
     }
 }
 
 void prepareTasks(Submission& submission, std::size_t maxTasks) {
     std::vector<TaskValue>& tasks = submission.tasks;
     if (tasks.size() > maxTasks)
-        fail(ErrorCode::LimitsExceeded, "too many tasks: {} in one job, expected at most {}",
+        fail(JobErrorCode::LimitsExceeded, "too many tasks: {} in one job, expected at most {}",
              tasks.size(), maxTasks);
     if (submission.isArray && tasks.empty())
-        fail(ErrorCode::InvalidArgs, "an array needs a task");
+        fail(JobErrorCode::InvalidArgs, "an array needs a task");
     if (!submission.isArray &&
         (tasks.size() != 1 || tasks.front().number != 0 || !tasks.front().value.empty()))
-        fail(ErrorCode::InvalidArgs, "only an array has numbered tasks");
+        fail(JobErrorCode::InvalidArgs, "only an array has numbered tasks");
     std::ranges::sort(tasks, {}, &TaskValue::number);
     const auto twice = std::ranges::adjacent_find(tasks, {}, &TaskValue::number);
     if (twice != tasks.end())
-        fail(ErrorCode::InvalidArgs, "two tasks have the number {}", twice->number);
+        fail(JobErrorCode::InvalidArgs, "two tasks have the number {}", twice->number);
     for (const TaskValue& task : tasks)
         requireText(task.value, "value of a task");
 }

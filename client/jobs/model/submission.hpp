@@ -10,8 +10,8 @@
 
 namespace genv::jobs {
 
-/// Puts the tasks in order and drops what is said twice. Throws Error: InvalidArgs for what cannot
-/// be, LimitsExceeded for more tasks than this.
+/// Sorts the tasks and drops duplicates. Throws JobError: InvalidArgs for what
+/// cannot be, LimitsExceeded for more tasks than this.
 void prepare(Submission& submission, std::size_t maxTasks);
 
 /// The command for lists: its words, escaped and shortened.

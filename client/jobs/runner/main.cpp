@@ -5,18 +5,18 @@
 // as its child, and writes how it ended. The environment ends with this process.
 //
 // What goes to standard error is in the journal. It names the job, never its command.
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/genvctl/shell/status_file.hpp"
 #include "client/jobs/files/attempt.hpp"
-#include "client/jobs/files/channel.hpp"
 #include "client/jobs/files/places.hpp"
-#include "client/jobs/model/error.hpp"
-#include "client/jobs/runner/command.hpp"
+#include "client/jobs/files/runner_channel.hpp"
+#include "client/jobs/model/job_error.hpp"
+#include "client/jobs/runner/attempt_command.hpp"
+#include "client/jobs/runner/attempt_output.hpp"
 #include "client/jobs/runner/memory.hpp"
-#include "client/jobs/runner/output.hpp"
 #include "client/jobs/runner/supervision.hpp"
 #include "client/jobs/runner/surroundings.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -53,16 +53,16 @@ std::optional<Seen> readStatus(const AttemptOrder& order) {
     return Seen{status.sequence(), status.start()};
 }
 
-Ending endingOf(const NotRun& failure) {
+AttemptEnding endingOf(const NotRun& failure) {
     return {failure.status, 0, failure.reason, {}};
 }
 
-Ending stoppedEnding() {
+AttemptEnding stoppedEnding() {
     return {-1, 0, "its unit was stopped, as at a shutdown or a logout", {}};
 }
 
-Ending endingOf(Supervised result) {
-    Ending ending{result.status, result.signal, {}, {}};
+AttemptEnding endingOf(Supervised result) {
+    AttemptEnding ending{result.status, result.signal, {}, {}};
     const bool failed = !ending.isSuccess();
     if (failed && hasRunOutOfMemory(ownControlGroup()))
         ending.reason = "the job used more memory than its --memory allows";
@@ -73,8 +73,8 @@ Ending endingOf(Supervised result) {
     return ending;
 }
 
-Ending runCommand(const AttemptName& attempt, const AttemptOrder& order,
-                  const std::optional<Seen>& seen) {
+AttemptEnding runCommand(const AttemptName& attempt, const AttemptOrder& order,
+                         const std::optional<Seen>& seen) {
     Output output({order.output, order.outputIsLog, order.umask});
     if (const auto reason = output.open())
         return {126, 0, *reason, {}};
@@ -95,13 +95,14 @@ Ending runCommand(const AttemptName& attempt, const AttemptOrder& order,
 }
 
 // A disk may be full even for what was reserved, and have space again soon.
-void writeEnding(const AttemptFiles& files, const AttemptName& attempt, const Ending& ending) {
+void writeEnding(const AttemptFiles& files, const AttemptName& attempt,
+                 const AttemptEnding& ending) {
     const auto deadline = std::chrono::steady_clock::now() + writeTimeout;
     for (;;) {
         try {
             files.writeEnding(attempt, ending);
             return;
-        } catch (const Error&) {
+        } catch (const JobError&) {
             if (std::chrono::steady_clock::now() >= deadline)
                 throw;
         }
@@ -110,20 +111,20 @@ void writeEnding(const AttemptFiles& files, const AttemptName& attempt, const En
 }
 
 // The command must not get the socket.
-Channel takeChannel() {
+RunnerChannel takeChannel() {
     genv::client::Descriptor socket(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     ::close(STDIN_FILENO);
     genv::client::openStandardDescriptors();
-    return Channel(std::move(socket));
+    return RunnerChannel(std::move(socket));
 }
 
 /// Returns the exit status of this program, which says whether the attempt ran.
 int run(const AttemptName& attempt) {
     const AttemptFiles files(places().attempts);
-    const Channel channel = takeChannel();
+    const RunnerChannel channel = takeChannel();
     if (!channel.isSocket())
         throw std::runtime_error("standard input is not a socket: genv-jobs starts this program");
-    if (!channel.send(Word::Ready) || channel.receive().word != Word::Start)
+    if (!channel.send(RunnerWord::Ready) || channel.receive().word != RunnerWord::Start)
         return EXIT_SUCCESS; // it is not needed any more
     auto order = files.read(attempt);
     if (!order) {
@@ -141,8 +142,8 @@ int run(const AttemptName& attempt) {
         complain(fmt::format("attempt {} was revoked", textOf(attempt)));
         return EXIT_FAILURE;
     }
-    static_cast<void>(channel.send(Word::Started)); // a later genv-jobs sees the mark itself
-    Ending ending = runCommand(attempt, *order, seen);
+    static_cast<void>(channel.send(RunnerWord::Started)); // a later genv-jobs sees the mark itself
+    AttemptEnding ending = runCommand(attempt, *order, seen);
     ending.at =
         std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
     writeEnding(files, attempt, ending);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/runner/supervision.hpp"
 
-#include "core/glibc_pidfd.hpp"
+#include "core/base/glibc_pidfd.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 // took its GPUs, and waits for its end.
 #pragma once
 
-#include "client/jobs/runner/command.hpp"
-#include "client/jobs/runner/output.hpp"
+#include "client/jobs/runner/attempt_command.hpp"
+#include "client/jobs/runner/attempt_output.hpp"
 #include "client/watch/status_watch.hpp"
 
 #include <chrono>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/store/database.hpp"
 
-#include "client/jobs/model/error.hpp"
-#include "core/text.hpp"
+#include "client/jobs/model/job_error.hpp"
+#include "core/base/text.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -155,23 +155,23 @@ void Database::failed(int result) const {
     case SQLITE_CORRUPT:
         broken(message);
     case SQLITE_FULL:
-        fail(ErrorCode::StorageFailed, "cannot write {}: {}", name_, std::strerror(ENOSPC));
+        fail(JobErrorCode::StorageFailed, "cannot write {}: {}", name_, std::strerror(ENOSPC));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        fail(ErrorCode::StorageFailed, "{} is in use by another program", name_);
+        fail(JobErrorCode::StorageFailed, "{} is in use by another program", name_);
     case SQLITE_NOMEM:
         throw std::bad_alloc();
     default:
         break;
     }
     if (systemError != 0)
-        fail(ErrorCode::StorageFailed, "cannot use {}: {} ({})", name_, std::strerror(systemError),
-             message);
-    fail(ErrorCode::StorageFailed, "cannot use {}: {}", name_, message);
+        fail(JobErrorCode::StorageFailed, "cannot use {}: {} ({})", name_,
+             std::strerror(systemError), message);
+    fail(JobErrorCode::StorageFailed, "cannot use {}: {}", name_, message);
 }
 
 void Database::broken(std::string_view detail) const {
-    fail(ErrorCode::StorageFailed,
+    fail(JobErrorCode::StorageFailed,
          "{} is damaged ({}): restore it from a backup, or move it away to start without its jobs",
          name_, core::printable(detail));
 }

@@ -50,7 +50,7 @@ class Statement {
     int column_ = 0;
 };
 
-/// A database file. Functions throw Error (StorageFailed).
+/// A database file. Functions throw JobError (StorageFailed).
 class Database {
   public:
     /// Opens a file that exists, and keeps others out. Errors name the second path, of which the

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/store/other_machine.hpp"
 
-#include "client/descriptor.hpp"
-#include "client/jobs/model/error.hpp"
-#include "client/jobs/store/rows.hpp"
+#include "client/descriptor_functions.hpp"
+#include "client/jobs/model/job_error.hpp"
 #include "client/jobs/store/schema.hpp"
-#include "core/text.hpp"
+#include "client/jobs/store/stored_rows.hpp"
+#include "core/base/text.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ fs::path journalOf(const fs::path& database) {
 }
 
 [[noreturn]] void failed(std::string_view verb, const fs::path& path) {
-    fail(ErrorCode::StorageFailed, "cannot {} {}: {}", verb, core::escaped(path.native(), 512),
+    fail(JobErrorCode::StorageFailed, "cannot {} {}: {}", verb, core::escaped(path.native(), 512),
          std::strerror(errno));
 }
 
@@ -71,7 +71,7 @@ Image stableImage(const fs::path& database) {
             return image;
         image = std::move(next);
     }
-    fail(ErrorCode::StorageFailed, "cannot read {}: it changes all the time; try again",
+    fail(JobErrorCode::StorageFailed, "cannot read {}: it changes all the time; try again",
          core::escaped(database.native(), 512));
 }
 

@@ -10,7 +10,7 @@
 
 namespace genv::jobs {
 
-/// Returns the jobs as they were written last. Throws Error (StorageFailed).
+/// Returns the jobs as they were written last. Throws JobError (StorageFailed).
 [[nodiscard]] std::vector<Job> jobsOfOtherMachine(const std::filesystem::path& database);
 
 } // namespace genv::jobs

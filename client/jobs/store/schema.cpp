@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/store/schema.hpp"
 
-#include "client/jobs/model/error.hpp"
+#include "client/jobs/model/job_error.hpp"
 
 #include <array>
 
@@ -89,11 +89,11 @@ void upgrade(Database& database, std::span<const char* const> steps) {
     if (isEmpty(database))
         database.run(fmt::format("PRAGMA application_id = {}", applicationId).c_str());
     if (database.integer("PRAGMA application_id") != applicationId)
-        fail(ErrorCode::StorageFailed, "{} is not a database of jobs: move it away",
+        fail(JobErrorCode::StorageFailed, "{} is not a database of jobs: move it away",
              database.name());
     const auto version = static_cast<std::uint64_t>(database.integer("PRAGMA user_version"));
     if (version > steps.size())
-        fail(ErrorCode::StorageFailed,
+        fail(JobErrorCode::StorageFailed,
              "{} was written by a later version of genv (its format is {}, this version reads up "
              "to {}): install that version again, or move the file away to start without its jobs",
              database.name(), version, steps.size());

@@ -15,7 +15,7 @@ inline constexpr std::int64_t applicationId = 0x67656e6a;
 [[nodiscard]] std::span<const char* const> schemaUpgrades();
 
 /// Brings a new database, or one of an earlier version, to the newest version in one transaction.
-/// Throws Error (StorageFailed) for a foreign file or one of a later version.
+/// Throws JobError (StorageFailed) for a foreign file or one of a later version.
 void upgrade(Database& database, std::span<const char* const> upgrades = schemaUpgrades());
 
 } // namespace genv::jobs

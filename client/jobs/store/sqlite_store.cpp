@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/jobs/store/sqlite_store.hpp"
 
-#include "client/descriptor.hpp"
-#include "client/jobs/store/rows.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/jobs/store/schema.hpp"
-#include "core/text.hpp"
+#include "client/jobs/store/stored_rows.hpp"
+#include "core/base/text.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ namespace genv::jobs {
 namespace {
 
 [[noreturn]] void unusable(const std::filesystem::path& path, std::string_view why) {
-    fail(ErrorCode::StorageFailed, "cannot use {}: {}", core::escaped(path.native(), 512), why);
+    fail(JobErrorCode::StorageFailed, "cannot use {}: {}", core::escaped(path.native(), 512), why);
 }
 
 // SQLite takes the mode of the database for its journal, but creates databases for all to read.
@@ -90,13 +90,14 @@ JobNumber SqliteStore::add(const Submission& submission, core::WallTime submitte
         .run();
     const std::int64_t number = database_.lastNumber();
     if (!std::in_range<JobNumber>(number))
-        fail(ErrorCode::StorageFailed, "cannot use {}: all job numbers are used", database_.name());
+        fail(JobErrorCode::StorageFailed, "cannot use {}: all job numbers are used",
+             database_.name());
     const auto job = static_cast<JobNumber>(number);
     addDependencies(job, plan.after);
     addTasks(job, submission);
     try {
         transaction.commit();
-    } catch (const Error&) { // also after the job is there, when the last sync fails
+    } catch (const JobError&) { // also after the job is there, when the last sync fails
         database_.rollBack();
         if (!readSubmission(database_, job))
             throw;
@@ -137,7 +138,7 @@ void SqliteStore::write(std::span<const TaskChange> changes) {
 }
 
 void SqliteStore::writeTask(JobNumber job, const Task& task) {
-    const Record& record = task.record();
+    const TaskRecord& record = task.record();
     writeTask_.restart()
         .bind(static_cast<std::int64_t>(task.state))
         .bind(static_cast<std::int64_t>(task.wish))
@@ -185,14 +186,14 @@ void SqliteStore::remove(std::span<const JobNumber> jobs) {
 Submission SqliteStore::submission(JobNumber job) {
     auto submission = readSubmission(database_, job);
     if (!submission)
-        fail(ErrorCode::NoSuchJob, "there is no job {}", job);
+        fail(JobErrorCode::NoSuchJob, "there is no job {}", job);
     return std::move(*submission);
 }
 
 std::string SqliteStore::value(TaskName task) {
     value_.restart().bind(std::int64_t{task.job}).bind(std::int64_t{task.number});
     if (!value_.step())
-        fail(ErrorCode::NoSuchJob, "job {} has no task {}", task.job, task.number);
+        fail(JobErrorCode::NoSuchJob, "job {} has no task {}", task.job, task.number);
     std::string value = value_.bytes();
     value_.rest();
     return value;

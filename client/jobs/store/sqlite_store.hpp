@@ -3,18 +3,18 @@
 // call returns.
 #pragma once
 
-#include "client/jobs/model/store.hpp"
+#include "client/jobs/model/job_store.hpp"
 #include "client/jobs/store/database.hpp"
 
 #include <filesystem>
 
 namespace genv::jobs {
 
-class SqliteStore final : public Store {
+class SqliteStore final : public JobStore {
   public:
     /// Opens the database, or creates it with mode 0600, and upgrades one of an earlier version.
-    /// Its folder must exist. Throws Error (StorageFailed) for one that is damaged, foreign, in use
-    /// or of a later version, and changes nothing of it.
+    /// Its folder must exist. Throws JobError (StorageFailed) for one that is damaged, foreign, in
+    /// use or of a later version, and changes nothing of it.
     explicit SqliteStore(const std::filesystem::path& path);
 
     std::vector<Job> load() override;

@@ -14,7 +14,7 @@ import os
 import threading
 import warnings
 from types import TracebackType
-from typing import Any, Callable, Optional, Tuple, Type, TypeVar, cast
+from typing import Any, Callable, Optional, Tuple, Type, TypeVar, Union, cast
 
 from genv import contract, project, service, variables, waiting
 from genv.connection import Connection
@@ -153,6 +153,7 @@ class Activation:
         within: Optional[str] = None,
         over_subscribable: bool = False,
         priority: int = 0,
+        preemptible: Union[bool, str] = False,
     ) -> None:
         self._arguments = (
             eid,
@@ -166,6 +167,7 @@ class Activation:
             within,
             over_subscribable,
             priority,
+            preemptible,
         )
         self._eid = eid
         self._config = config
@@ -178,6 +180,7 @@ class Activation:
         self._within = within
         self._over_subscribable = over_subscribable
         self._priority = priority
+        self._preemptible = preemptible
         self._active: Optional[str] = None
         self._before: variables.Values = {}
 
@@ -286,6 +289,8 @@ class Activation:
             options["over-subscribe"] = ("b", True)
         if self._over_subscribable:
             options["over-subscribable"] = ("b", True)
+        if self._preemptible:
+            options["preemptible"] = service.preemptible(self._preemptible)
         if self._lifetime is not None:
             options["lifetime"] = service.variant("t", waiting.seconds(self._lifetime, "lifetime"), "lifetime")
         if not (self._wait and attach):

@@ -63,6 +63,8 @@ DETACH = Method(ENVIRONMENT, "Detach", "au", "au")
 CONFIGURE = Method(ENVIRONMENT, "Configure", "a{sv}as", "")
 REMOVE_PROCESS = Method(ENVIRONMENT, "RemoveProcess", "u", "")
 LOCK = Method(ENVIRONMENT, "Lock", "", "h")
+PARK = Method(ENVIRONMENT, "Park", "a{sv}", "")
+RESUME = Method(ENVIRONMENT, "Resume", "a{sv}", "au")
 
 SUBMIT_JOB = Method(JOBS, "Submit", "a{sv}", "ua{sv}")
 CANCEL_JOB = Method(JOBS, "Cancel", "uau", "u")
@@ -98,6 +100,15 @@ ENVIRONMENT_PROPERTIES: Dict[str, str] = {
     "Job": "s",
     "Parent": "s",
     "OverSubscribable": "b",
+    "Preemptible": "s",
+    "State": "s",
+    "ParkedDevices": "a(ut)",
+    "ParkedMemory": "t",
+    "ParkedSince": "t",
+    "ParkedReason": "s",
+    "TakenBy": "s",
+    "ParkingProgress": "(tt)",
+    "ParkingProblem": "s",
 }
 
 #: The property of the manager with the isolation mode in force, and the mode without isolation.
@@ -108,6 +119,8 @@ NO_ISOLATION = "none"
 SIGNALS: Dict[str, str] = {
     "EnvironmentAdded": "so",
     "EnvironmentRemoved": "so",
+    "EnvironmentParked": "sos",
+    "EnvironmentResumed": "so",
     "Attached": "su",
     "Detached": "sus",
     "ProcessTerminated": "uss",

@@ -76,6 +76,18 @@ class Busy(Error):
     """Another enforcement is running."""
 
 
+class CannotPark(Error):
+    """The environment cannot be parked. The message contains the problem and the remedy."""
+
+
+class NotParked(Error):
+    """The environment is not parked."""
+
+
+class NoHostMemory(Error):
+    """There is not enough host memory to park the environment."""
+
+
 class AccessDenied(Error):
     """polkit or the bus denied access."""
 
@@ -121,6 +133,9 @@ BUS_ERRORS: Dict[str, Type[Error]] = {
     "dev.genv.Error.NoSuchWait": NoSuchWait,
     "dev.genv.Error.NoSuchJob": NoSuchJob,
     "dev.genv.Error.Busy": Busy,
+    "dev.genv.Error.CannotPark": CannotPark,
+    "dev.genv.Error.NotParked": NotParked,
+    "dev.genv.Error.NoHostMemory": NoHostMemory,
     "org.freedesktop.DBus.Error.AccessDenied": AccessDenied,
     "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired": InteractiveAuthorizationRequired,
     "org.freedesktop.DBus.Error.InvalidArgs": InvalidArgs,

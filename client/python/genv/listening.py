@@ -37,6 +37,21 @@ class EnvironmentRemoved(Event):
 
 
 @dataclass(frozen=True)
+class EnvironmentParked(Event):
+    """An environment was parked. Reasons: user, admin, taken, idle, expired."""
+
+    eid: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class EnvironmentResumed(Event):
+    """A parked environment has its devices again, and its processes go on."""
+
+    eid: str
+
+
+@dataclass(frozen=True)
 class Attached(Event):
     """The device with this index was attached to an environment."""
 
@@ -48,7 +63,7 @@ class Attached(Event):
 class Detached(Event):
     """A device was detached from an environment.
 
-    Reasons: user, admin, process-exit, expired, idle, device-lost, job, rule:NAME.
+    Reasons: user, admin, process-exit, expired, idle, device-lost, job, parked, rule:NAME.
     """
 
     eid: str
@@ -96,6 +111,8 @@ class ServiceStarted(Event):
 _READERS: Dict[str, Callable[..., Event]] = {
     "EnvironmentAdded": lambda eid, _: EnvironmentAdded(eid),
     "EnvironmentRemoved": lambda eid, _: EnvironmentRemoved(eid),
+    "EnvironmentParked": lambda eid, _, reason: EnvironmentParked(eid, reason),
+    "EnvironmentResumed": lambda eid, _: EnvironmentResumed(eid),
     "Attached": Attached,
     "Detached": Detached,
     "ProcessTerminated": lambda pid, eid, reason: ProcessTerminated(pid, eid or None, reason),

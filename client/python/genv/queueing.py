@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Dict, List, Optional
 
@@ -21,6 +21,17 @@ class QuotaHold:
     #: What the user holds without the request, and may hold. Memory is in bytes.
     used: int
     allowed: int
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A preemptible environment that is parked for a request."""
+
+    eid: str
+    name: Optional[str]
+    user: str
+    #: The GPU memory that moves, in bytes.
+    memory: int
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,10 @@ class Wait:
     hold: Optional[QuotaHold]
     #: The local time at which it is expected to start, if that is known.
     expected_start: Optional[datetime]
+    #: Whether an environment that was parked for others waits to go on.
+    resumes: bool = False
+    #: The environments that are being parked for it.
+    taking: List[Taken] = field(default_factory=list)
 
 
 def queue() -> List[Wait]:
@@ -59,7 +74,10 @@ def _wait(row: Dict[str, Any]) -> Wait:
     ticket, eid, uid, gpus, since, waits_for = values_of(row, _SIGNATURES)
     hold = QuotaHold(*values_of(row, _HOLD_SIGNATURES)) if "limit" in row else None
     start = local_time(*values_of(row, {"expected-start": "t"})) if "expected-start" in row else None
-    return Wait(ticket, eid, uid, gpus, local_time(since), waits_for, hold, start)
+    (resumes,) = values_of(row, {"resumes": "b"}) if "resumes" in row else (False,)
+    (rows,) = values_of(row, {"taking": "a(ssstt)"}) if "taking" in row else ([],)
+    taking = [Taken(taken, name or None, user, count) for taken, name, user, count, _ in rows]
+    return Wait(ticket, eid, uid, gpus, local_time(since), waits_for, hold, start, resumes, taking)
 
 
 def cancel_wait(ticket: int) -> None:

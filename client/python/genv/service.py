@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
@@ -50,6 +50,36 @@ def allow_interaction(allow: bool = True) -> None:
 
 
 @dataclass(frozen=True)
+class ParkedDevice:
+    """A device that a parked environment gave up, and the bytes that its processes had there."""
+
+    index: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class Parking:
+    """Whether an environment is parked. Amounts are in bytes."""
+
+    #: "active", "parking", "parked" (also while a resume waits for devices) or "resuming".
+    state: str = "active"
+    devices: List[ParkedDevice] = field(default_factory=list)
+    #: The host memory that its parked processes hold.
+    memory: int = 0
+    #: The local time at which it was parked.
+    since: Optional[datetime] = None
+    #: "user" or "admin", "taken" for another request, "idle" or "expired".
+    reason: Optional[str] = None
+    #: The bytes moved of those to move, while it parks or resumes.
+    moved: int = 0
+    to_move: int = 0
+    #: Why the last parking failed, or a resume cannot go on, with the remedy.
+    problem: Optional[str] = None
+    #: The user whose request it is parked for. It goes on by itself when those GPUs are free again.
+    taken_by: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class EnvironmentState:
     """The state of an environment. Amounts are in bytes, `created` is in microseconds since the epoch."""
 
@@ -64,6 +94,8 @@ class EnvironmentState:
     job: Optional[str] = None
     parent: Optional[str] = None
     over_subscribable: bool = False
+    preemptible: str = "no"
+    parking: Parking = field(default_factory=Parking)
 
     def gpu_memory_text(self) -> Optional[str]:
         """The share of each device's memory, as users write it."""
@@ -72,6 +104,15 @@ class EnvironmentState:
     def configuration(self) -> Env.Config:
         """The configuration of the environment."""
         return Env.Config(self.name, self.gpu_memory_text(), self.gpus)
+
+
+def preemptible(kind: Union[bool, str]) -> Tuple[str, str]:
+    """Returns the option for a kind of loan: True means "park", False "no"."""
+    if isinstance(kind, bool):
+        kind = "park" if kind else "no"
+    if kind not in ("no", "park", "end"):
+        raise InvalidArgs(f"invalid value {kind!r} for preemptible: expected True, False, \"park\" or \"end\"")
+    return "s", kind
 
 
 def variant(signature: str, value: Any, what: str) -> Variant:
@@ -175,6 +216,18 @@ def environment(connection: Connection, eid: str) -> EnvironmentState:
         known["Job"] or None,
         known["Parent"] or None,
         known["OverSubscribable"],
+        known["Preemptible"],
+        Parking(
+            known["State"],
+            [ParkedDevice(*row) for row in known["ParkedDevices"]],
+            known["ParkedMemory"],
+            local_time(known["ParkedSince"]) if known["ParkedSince"] else None,
+            known["ParkedReason"] or None,
+            known["ParkingProgress"][0],
+            known["ParkingProgress"][1],
+            known["ParkingProblem"] or None,
+            known["TakenBy"] or None,
+        ),
     )
 
 

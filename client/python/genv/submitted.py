@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
-from genv import contract, starting
+from genv import cluster, contract, starting
 from genv.address import user_bus_sockets
 from genv.connection import DEFAULT_TIMEOUT, Connection
 from genv.errors import NO_REPLY, InvalidArgs, NoSuchJob, ServiceUnavailable, Timeout
@@ -30,6 +30,7 @@ class Link(Connection):
     """A connection to the bus of the user."""
 
     def __init__(self) -> None:
+        cluster.require_this_machine("genvctl --json jobs")
         try:
             super().__init__(sockets=user_bus_sockets())
         except ServiceUnavailable as error:

@@ -9,9 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from genv import contract, memory, project
+from genv import cluster, contract, memory, project
 from genv.errors import InvalidArgs, NotSupported
 from genv.service import Options, memory_variant, variant
+from genv.service import preemptible as preemptible_option
 from genv.submitted import Job, Link
 from genv.waiting import Span, seconds
 
@@ -21,7 +22,7 @@ Word = Union[str, bytes, "os.PathLike[str]"]
 Dependency = Union[Job, int, Tuple[Union[Job, int], str]]
 
 _MAX_NUMBER = (1 << 32) - 1
-# Control groups of Slurm's jobs (core/slurm_cgroup.hpp).
+# Control groups of Slurm's jobs (core/model/slurm_cgroup.hpp).
 _SLURM_JOB = re.compile(r"/(?:[A-Za-z0-9._-]*slurmstepd\.scope|slurm[^/]*(?:/uid_\d+)?)/job_")
 
 
@@ -36,6 +37,7 @@ def submit(
     lifetime: Optional[Span] = None,
     allow_over_subscription: bool = False,
     over_subscribable: bool = False,
+    preemptible: Union[bool, str] = False,
     array: Optional[Iterable[Union[int, Word]]] = None,
     parallel: int = 0,
     after: Union[Dependency, Sequence[Dependency]] = (),
@@ -53,7 +55,7 @@ def submit(
     """Submits a command and returns a handle of the job, which is on the disk by then.
 
     command: the program and its arguments. No shell reads them.
-    gpus, gpu_memory, indices, uuids, model, lifetime, allow_over_subscription, over_subscribable: as in
+    gpus, gpu_memory, indices, uuids, model, lifetime, allow_over_subscription, over_subscribable, preemptible: as in
         genv.sdk.activate(). Without a number, it is that of `.genv`, or 1.
     array: runs a task for each value. "{}" in a word of the command, and the variable GENV_ARRAY_TASK, stand for the
         value. The numbers of the tasks are the values, if these are different whole numbers, else 1, 2, 3...
@@ -68,8 +70,9 @@ def submit(
     folder, environment: of the command. None: those of this process.
 
     Raises InvalidArgs; NotEnoughDevices or DeviceUnavailable if the machine can never give such GPUs; NoSuchJob for
-    `after`; NotSupported inside a job of Slurm; and ServiceUnavailable where no user manager runs, as in a container.
+    `after`; NotSupported inside a job of Slurm and on a cluster; and ServiceUnavailable where no user manager runs, as in a container.
     """
+    cluster.require_this_machine("genvctl submit")
     if _is_in_slurm_job():
         raise NotSupported("genv submits no jobs inside a Slurm job: Slurm assigns the GPUs of this machine")
     options: Options = {
@@ -79,7 +82,9 @@ def submit(
         "umask": ("u", _umask()),
         "request": (
             "a{sv}",
-            _request(gpus, gpu_memory, indices, uuids, model, lifetime, allow_over_subscription, over_subscribable),
+            _request(
+                gpus, gpu_memory, indices, uuids, model, lifetime, allow_over_subscription, over_subscribable, preemptible
+            ),
         ),
         "after": ("a(us)", _dependencies(after)),
     }
@@ -146,6 +151,7 @@ def _request(
     lifetime: Optional[Span],
     allow_over_subscription: bool,
     over_subscribable: bool,
+    preemptible: Union[bool, str],
 ) -> Options:
     request: Options = {}
     if indices is not None:
@@ -168,6 +174,8 @@ def _request(
         request["over-subscribe"] = ("b", True)
     if over_subscribable:
         request["over-subscribable"] = ("b", True)
+    if preemptible:
+        request["preemptible"] = preemptible_option(preemptible)
     return request
 
 

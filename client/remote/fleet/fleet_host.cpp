@@ -2,8 +2,8 @@
 #include "client/remote/fleet/fleet_host.hpp"
 
 #include "client/remote/fleet/old_genv.hpp"
+#include "core/base/text.hpp"
 #include "core/rules/action.hpp"
-#include "core/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -136,7 +136,7 @@ std::vector<EnforcementAction> outcomeOf(const HostOrders& orders, std::string_v
         if (!isComplaint(line))
             continue; // a report of success, which repeats the order
         EnforcementAction action;
-        action.kind = nameOf(core::EnforcementAction::Kind::Failed);
+        action.kind = nameOf(core::EnforcementEntry::Kind::Failed);
         action.message = core::printable(line.substr(0, maxLineLength));
         action.pid = pidIn(line);
         std::erase_if(actions, [&](const EnforcementAction& ordered) {

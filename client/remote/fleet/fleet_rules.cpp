@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/remote/fleet/fleet_rules.hpp"
 
-#include "client/remote/fleet/machine.hpp"
+#include "client/remote/fleet/host_situation.hpp"
 #include "core/rules/action.hpp"
-#include "core/sentences.hpp"
+#include "core/sentences/sentences.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view maxHostsRule = "max-hosts-per-user";
 constexpr std::string_view maxDevicesRule = "max-devices-per-user";
 
-using Machines = std::vector<std::unique_ptr<Machine>>;
+using HostSituations = std::vector<std::unique_ptr<HostSituation>>;
 
 // A device that a user holds on a host, in one or more of the user's environments.
 struct Held {
@@ -29,16 +29,16 @@ struct Held {
     core::DeviceUuid device;
     core::WallTime since; // when the user's first attachment of it began
     core::Uid uid = 0;    // the user's uid on that host
-    std::vector<const core::Environment*> environments;
+    std::vector<const core::EnvironmentRecord*> environments;
 };
 
 // Returns the devices that each user holds and that no rule has detached yet, by host and device.
 // Root is exempt.
-std::map<std::string, std::vector<Held>> heldByUser(const Machines& machines) {
+std::map<std::string, std::vector<Held>> heldByUser(const HostSituations& machines) {
     std::map<std::string, std::map<std::pair<std::size_t, core::DeviceUuid>, Held>> users;
     for (std::size_t host = 0; host < machines.size(); ++host) {
         for (const auto& [sequence, environment] : machines[host]->environments()) {
-            for (const core::Attachment& attachment : environment.attachments) {
+            for (const core::DeviceAttachment& attachment : environment.attachments) {
                 const core::DeviceUuid& device = attachment.device.uuid;
                 if (environment.uid == 0 || machines[host]->state().isDetached(environment, device))
                     continue;
@@ -66,19 +66,20 @@ std::size_t countHosts(const std::vector<Held>& held) {
     return hosts.size();
 }
 
-void takeAway(const Machines& machines, std::string_view rule, const std::vector<Held>& taken) {
+void takeAway(const HostSituations& machines, std::string_view rule,
+              const std::vector<Held>& taken) {
     std::set<std::size_t> begun;
     // Groups by host, so that each host has one removal for all of its devices.
     for (const Held& first : taken) {
         if (!begun.insert(first.host).second)
             continue;
-        Machine& machine = *machines[first.host];
+        HostSituation& machine = *machines[first.host];
         core::Consequences& consequences =
             machine.removals.emplace_back(Removal{std::string(rule), first.uid}).consequences;
         for (const Held& held : taken) {
             if (held.host != first.host)
                 continue;
-            for (const core::Environment* environment : held.environments)
+            for (const core::EnvironmentRecord* environment : held.environments)
                 machine.state().detach(*environment, held.device, consequences);
         }
     }
@@ -86,7 +87,7 @@ void takeAway(const Machines& machines, std::string_view rule, const std::vector
 
 FleetFinding fleetFinding(std::string_view rule, const std::string& user, std::string message) {
     EnforcementAction finding;
-    finding.kind = nameOf(core::EnforcementAction::Kind::Finding);
+    finding.kind = nameOf(core::EnforcementEntry::Kind::Finding);
     finding.rule = rule;
     finding.message = std::move(message);
     finding.user = user;
@@ -99,7 +100,7 @@ struct OnHost {
     core::WallTime since; // when the user's first attachment there began
 };
 
-void findMaxHosts(const Machines& machines, const UserLimits& limits,
+void findMaxHosts(const HostSituations& machines, const UserLimits& limits,
                   std::vector<FleetFinding>& findings) {
     for (const auto& [user, all] : heldByUser(machines)) {
         const auto limit = limits.of(user);
@@ -131,7 +132,7 @@ void findMaxHosts(const Machines& machines, const UserLimits& limits,
     }
 }
 
-void findFleetMaxDevices(const Machines& machines, const UserLimits& limits,
+void findFleetMaxDevices(const HostSituations& machines, const UserLimits& limits,
                          std::vector<FleetFinding>& findings) {
     for (auto& [user, held] : heldByUser(machines)) {
         const auto limit = limits.of(user);
@@ -153,9 +154,9 @@ void findFleetMaxDevices(const Machines& machines, const UserLimits& limits,
 }
 
 // Moves the findings of core's rules since the last call to `findings`.
-void takeFindings(const Machines& machines, std::vector<FleetFinding>& findings) {
+void takeFindings(const HostSituations& machines, std::vector<FleetFinding>& findings) {
     for (std::size_t host = 0; host < machines.size(); ++host) {
-        Machine& machine = *machines[host];
+        HostSituation& machine = *machines[host];
         for (core::Finding& found : std::exchange(machine.state().findings, {})) {
             FleetFinding finding = fleetFinding(nameOf(found.rule), machine.userName(found.user),
                                                 std::move(found.message));
@@ -193,7 +194,7 @@ class ReportWriter {
     std::map<core::DeviceIndex, Json> environments_; // by device
 };
 
-HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetRules& rules) {
+HostOrders ordersFor(const FleetHost& host, const HostSituation& machine, const FleetRules& rules) {
     const bool terminate = rules.terminate;
     const core::Mood mood = rules.isDryRun ? core::Mood::Would : core::Mood::Does;
     HostOrders orders;
@@ -212,7 +213,7 @@ HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetR
             const core::Pid pid = ending.process.identity.pid;
             const auto devices = machine.devices().indicesOf(ending.devices);
             orders.actions.push_back(
-                {std::string(nameOf(core::EnforcementAction::Kind::Terminate)), rule,
+                {std::string(nameOf(core::EnforcementEntry::Kind::Terminate)), rule,
                  core::describeTerminating(mood, pid, ending.environment, devices),
                  machine.userName(user), pid, ending.environment, devices});
             report.terminate(processJson(*processes.at(pid)));
@@ -221,7 +222,7 @@ HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetR
             const Snapshot::Environment* environment = environments.at(detachment.environment);
             const core::DeviceIndex index = machine.indexOf(detachment.device);
             detachments.push_back(
-                {std::string(nameOf(core::EnforcementAction::Kind::Detach)),
+                {std::string(nameOf(core::EnforcementEntry::Kind::Detach)),
                  rule,
                  core::describeDetaching(mood, environment->id, environment->user, index),
                  environment->user,
@@ -237,7 +238,7 @@ HostOrders ordersFor(const FleetHost& host, const Machine& machine, const FleetR
 }
 
 // Evaluates the rules for a single machine, either before or after the rules over all hosts.
-void findOn(Machine& machine, const core::RuleSwitches& switches, bool isBefore) {
+void findOn(HostSituation& machine, const core::RuleSwitches& switches, bool isBefore) {
     for (const auto& [rule, toggle] : core::switchedRules()) {
         if (switches.*toggle.member && (rule.rule < core::Rule::MaxDevicesPerUser) == isBefore)
             rule.find(machine.state(), {});
@@ -267,9 +268,9 @@ std::optional<std::uint32_t> UserLimits::of(const std::string& user) const {
 }
 
 FleetDecision decide(const std::vector<FleetHost>& hosts, const FleetRules& rules) {
-    Machines machines;
+    HostSituations machines;
     for (const FleetHost& host : hosts) {
-        Machine& machine = *machines.emplace_back(std::make_unique<Machine>(host));
+        HostSituation& machine = *machines.emplace_back(std::make_unique<HostSituation>(host));
         findOn(machine, rules.switches, true);
     }
     FleetDecision decision;

@@ -5,9 +5,9 @@
 // that time.
 #pragma once
 
+#include "client/remote/fleet/host_snapshot.hpp"
 #include "client/remote/fleet/host_state.hpp"
-#include "client/remote/fleet/snapshot.hpp"
-#include "core/rule_definitions.hpp"
+#include "core/settings/rule_definitions.hpp"
 #include "genv/types.hpp"
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/remote/fleet/host_state.hpp"
 
+#include "client/remote/fleet/host_snapshot.hpp"
 #include "client/remote/fleet/old_genv.hpp"
-#include "client/remote/fleet/snapshot.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -18,73 +18,45 @@ constexpr std::size_t maxDevices = 4096;
 constexpr std::size_t maxEnvironments = 65'536;
 // The service limits ids and names to this length, but genv 1 does not.
 constexpr std::size_t maxTextLength = 256;
+constexpr std::size_t maxSentenceLength = 1024;
 
-// Returns all objects at one moment, in one call. If the service is not running, a call that has no
-// other effect starts it.
-Overview overviewOf(Client& client) {
-    try {
-        return client.overview();
-    } catch (const ServiceUnavailable&) {
-        client.status();
-        return client.overview();
+Machine machineOf(const Snapshot& snapshot) {
+    Machine machine;
+    for (const Snapshot::Environment& known : snapshot.environments) {
+        Environment& environment = machine.environments.emplace_back();
+        environment.id = known.id;
+        environment.uid = known.uid;
+        environment.user = known.user;
+        environment.created = known.created;
+        environment.configuration.name = known.name;
+        environment.configuration.gpus = known.gpus;
+        if (known.gpuMemory)
+            environment.configuration.gpuMemoryBytes = known.gpuMemory->count;
+        environment.processes = known.processes;
+        environment.kernels = known.kernels;
     }
-}
-
-using Names = std::map<std::string, std::optional<std::string>>;
-
-HostState stateOfService(Client& client) {
-    Overview overview = overviewOf(client);
-    HostState state;
-    state.conditions = client.deviceConditions();
-    Names names;
-    for (const Environment& environment : overview.environments) {
-        names[environment.id] = environment.configuration.name;
-        state.environments.push_back({environment.id, environment.uid, environment.user,
-                                      environment.configuration.name, environment.created,
-                                      environment.processes});
-    }
-    for (DeviceState& device : overview.devices) {
-        for (Attachment& attachment : device.attachments) {
-            attachment.environmentName = names[attachment.environment];
-            state.attachments.push_back(std::move(attachment));
-        }
-        if (device.health == "lost")
-            state.lost.insert(device.device.index);
-        state.devices.push_back(std::move(device.device));
-    }
-    return state;
-}
-
-HostState stateOfOld(const Snapshot& snapshot) {
-    HostState state;
-    state.genv = Genv::Old;
-    Names names;
-    for (const Snapshot::Environment& environment : snapshot.environments) {
-        names[environment.id] = environment.name;
-        state.environments.push_back({environment.id, environment.uid, environment.user,
-                                      environment.name, environment.created,
-                                      environment.processes});
-    }
-    for (const Snapshot::Device& device : snapshot.devices) {
-        state.devices.push_back({device.index, {}, {}, device.totalMemory.count});
-        for (const Snapshot::Attachment& attachment : device.attachments)
+    for (const Snapshot::Device& known : snapshot.devices) {
+        DeviceState& state = machine.devices.emplace_back();
+        state.device = {known.index, {}, {}, known.totalMemory.count};
+        state.isFree = known.attachments.empty();
+        for (const Snapshot::Attachment& attachment : known.attachments)
             state.attachments.push_back(
-                {device.index, attachment.environment, names[attachment.environment],
+                {known.index, attachment.environment, std::nullopt,
                  attachment.share ? std::optional(attachment.share->count) : std::nullopt,
                  attachment.since});
     }
-    std::sort(state.devices.begin(), state.devices.end(),
-              [](const Device& a, const Device& b) { return a.index < b.index; });
-    return state;
+    std::ranges::sort(machine.devices, {},
+                      [](const DeviceState& state) { return state.device.index; });
+    return machine;
 }
 
-// Shortens a text to the limit of the service, at a character boundary.
-void shorten(std::string& text) {
-    if (text.size() <= maxTextLength)
+// Shortens a text to a limit, at a character boundary.
+void shorten(std::string& text, std::size_t limit = maxTextLength) {
+    if (text.size() <= limit)
         return;
     std::string_view rest = text;
     std::size_t kept = 0;
-    while (core::takeCharacter(rest) && text.size() - rest.size() <= maxTextLength)
+    while (core::takeCharacter(rest) && text.size() - rest.size() <= limit)
         kept = text.size() - rest.size();
     text.resize(kept);
     text += "...";
@@ -95,30 +67,69 @@ void shorten(std::optional<std::string>& text) {
         shorten(*text);
 }
 
-HostState bounded(HostState state) {
+void shortenTexts(Environment& environment) {
+    ParkingState& parking = environment.parking;
+    for (std::string* text : {&environment.id, &environment.user, &environment.preemptible,
+                              &parking.state, &parking.reason, &parking.takenBy})
+        shorten(*text);
+    shorten(parking.problem, maxSentenceLength);
+    for (std::optional<std::string>* text :
+         {&environment.configuration.name, &environment.parent, &environment.job})
+        shorten(*text);
+    for (std::string& kernel : environment.kernels)
+        shorten(kernel);
+}
+
+void shortenTexts(DeviceState& state) {
+    for (std::string* text :
+         {&state.device.uuid, &state.device.model, &state.health, &state.pciAddress})
+        shorten(*text);
+    shorten(state.lockHolder);
+    shorten(state.reservedFor);
+    for (Attachment& attachment : state.attachments)
+        shorten(attachment.environment);
+}
+
+// Limits what another machine says, and fills the lists from it.
+HostState stateOf(Genv genv, Machine machine) {
+    HostState state;
+    state.genv = genv;
+    std::map<std::string, Environment*> environments;
+    for (Environment& environment : machine.environments) {
+        shortenTexts(environment);
+        environments.emplace(environment.id, &environment);
+        state.environments.push_back({environment.id, environment.uid, environment.user,
+                                      environment.configuration.name, environment.created,
+                                      environment.processes});
+    }
+    for (DeviceState& device : machine.devices) {
+        shortenTexts(device);
+        for (const Attachment& attachment : device.attachments) {
+            state.attachments.push_back(attachment);
+            if (const auto found = environments.find(attachment.environment);
+                found != environments.end()) {
+                Environment& holder = *found->second;
+                state.attachments.back().environmentName = holder.configuration.name;
+                if (genv == Genv::Old)
+                    holder.devices.push_back(attachment.device);
+            }
+        }
+        if (device.health == "lost")
+            state.lost.insert(device.device.index);
+        state.conditions[device.device.index] = {device.isFree, device.unaccountedMemoryBytes};
+        state.devices.push_back(device.device);
+    }
     if (state.devices.size() > maxDevices || state.attachments.size() > maxEnvironments ||
         state.environments.size() > maxEnvironments)
         throw HostFailure(Trouble::Failed, "it lists more than any machine has");
-    for (Device& device : state.devices) {
-        shorten(device.uuid);
-        shorten(device.model);
-    }
-    for (Attachment& attachment : state.attachments) {
-        shorten(attachment.environment);
-        shorten(attachment.environmentName);
-    }
-    for (EnvironmentEntry& environment : state.environments) {
-        shorten(environment.id);
-        shorten(environment.user);
-        shorten(environment.name);
-    }
+    state.machine = std::move(machine);
     return state;
 }
 
 HostState readOldHostState(const Host& host, const SshBounds& bounds) {
     const std::string snapshot = readOldSnapshot(host, bounds);
     try {
-        return stateOfOld(parseSnapshot(snapshot));
+        return stateOf(Genv::Old, machineOf(parseSnapshot(snapshot)));
     } catch (const InvalidSnapshot& error) {
         throw HostFailure(Trouble::Failed, error.what(), noisyShellHint);
     }
@@ -152,12 +163,12 @@ HostState readHostState(const Host& host, const SshBounds& bounds) {
     const auto began = std::chrono::steady_clock::now();
     try {
         Session session(host, bounds);
-        return bounded(session.use(stateOfService));
+        return stateOf(Genv::Service, session.use([](Client& client) { return client.machine(); }));
     } catch (const HostFailure& failure) {
         if (failure.trouble() != Trouble::NoService)
             throw;
     }
-    return bounded(readOldHostState(host, remainingBounds(bounds, began)));
+    return readOldHostState(host, remainingBounds(bounds, began));
 }
 
 } // namespace genv::remote

@@ -20,15 +20,22 @@ enum class Genv {
     Old,     ///< genv 1 in Python: supports reading and enforcement, but not attaching from here
 };
 
+/// Whether a device is free, and the memory that something outside genv uses.
+struct DeviceCondition {
+    bool isFree = false;
+    std::uint64_t unaccountedMemoryBytes = 0; ///< used memory that no process accounts for
+};
+
 /// The devices and environments of a host at one moment. For genv 1, devices have neither UUID nor
 /// model, and times are interpreted in this machine's time zone.
 struct HostState {
     Genv genv = Genv::Service;
+    Machine machine; ///< everything that is known; the following lists are parts of it
     std::vector<Device> devices;
     std::vector<Attachment> attachments;
     std::vector<EnvironmentEntry> environments;
 
-    std::map<std::uint32_t, DeviceCondition> conditions; ///< by index; none with genv 1
+    std::map<std::uint32_t, DeviceCondition> conditions; ///< by index
     std::set<std::uint32_t> lost;                        ///< the indices of lost devices
 
     /// Whether no environment holds the device, so that a request for it is granted.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/remote/fleet/old_genv.hpp"
 
-#include "client/remote/fleet/snapshot.hpp"
-#include "client/remote/ssh/command.hpp"
+#include "client/remote/fleet/host_snapshot.hpp"
+#include "client/remote/ssh/remote_command.hpp"
 
 #include <fmt/format.h>
 

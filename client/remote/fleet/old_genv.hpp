@@ -3,7 +3,7 @@
 // failure to run it.
 #pragma once
 
-#include "client/remote/ssh/command.hpp"
+#include "client/remote/ssh/remote_command.hpp"
 
 #include <string>
 #include <string_view>

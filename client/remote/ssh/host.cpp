@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/remote/ssh/host.hpp"
 
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 #include <fmt/format.h>
 

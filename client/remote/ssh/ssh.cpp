@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/remote/ssh/ssh.hpp"
 
-#include "core/glibc_pidfd.hpp"
-#include "core/parent_end.hpp"
-#include "core/text.hpp"
+#include "core/base/glibc_pidfd.hpp"
+#include "core/base/parent_end.hpp"
+#include "core/base/text.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

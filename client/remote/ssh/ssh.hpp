@@ -4,7 +4,7 @@
 // fixed: unless a user is at the terminal for it, ssh asks for no password (BatchMode).
 #pragma once
 
-#include "client/descriptor.hpp"
+#include "client/descriptor_functions.hpp"
 #include "client/remote/ssh/host.hpp"
 
 #include <sys/types.h>

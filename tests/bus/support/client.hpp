@@ -4,7 +4,7 @@
 // that no generated proxy would send.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/base/process.hpp"
 
 #include <systemd/sd-bus.h>
 

@@ -51,10 +51,10 @@ void becomeUser(core::Uid uid) {
     std::string descriptor = std::to_string(ready);
     char waiter[] = GENV_TEST_WAITER;
     char option[] = "-f";
-    std::string file = "/tmp/kernel-" + options.kernel + ".json";
+    std::string file = "/tmp/kernel-" + options.jupyterKernel + ".json";
     std::array<char*, 6> arguments{waiter,  name.data(), descriptor.data(),
                                    nullptr, nullptr,     nullptr};
-    if (!options.kernel.empty()) {
+    if (!options.jupyterKernel.empty()) {
         arguments[3] = option;
         arguments[4] = file.data();
     }
@@ -80,7 +80,7 @@ UserProcess::UserProcess(const ProcessOptions& options) {
             }
             waitForever({.uid = options.uid}, ::open("/dev/null", O_WRONLY));
         }
-        if (!options.environment.empty() || !options.kernel.empty())
+        if (!options.environment.empty() || !options.jupyterKernel.empty())
             runWaiter(options, ready[1]);
         waitForever(options, ready[1]);
     }

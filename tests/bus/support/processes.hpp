@@ -3,7 +3,7 @@
 // driver lists as users of GPUs. All of them end with the test.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/base/process.hpp"
 
 #include <sys/types.h>
 
@@ -25,7 +25,7 @@ struct ProcessOptions {
     bool ignoresSigterm = false;
     bool hasChild = false; ///< has a child of the same kind; the child is `compute` instead
     std::map<std::string, std::string> environment{}; ///< as shown in /proc/PID/environ
-    std::string kernel{}; ///< has this Jupyter kernel's connection file on its command line
+    std::string jupyterKernel{}; ///< has this Jupyter kernel's connection file on its command line
 };
 
 /// A process that waits until it is killed.

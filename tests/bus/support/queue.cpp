@@ -37,6 +37,11 @@ std::string readVariant(sd_bus_message* message) {
         for (std::uint32_t value = 0; sd_bus_message_read(message, "u", &value) > 0;)
             text += (text.empty() ? "" : ",") + std::to_string(value);
         sd_bus_message_exit_container(message);
+    } else if (signature == "as") {
+        sd_bus_message_enter_container(message, 'a', "s");
+        for (const char* value = nullptr; sd_bus_message_read(message, "s", &value) > 0;)
+            text += (text.empty() ? "" : ",") + std::string(value);
+        sd_bus_message_exit_container(message);
     } else {
         sd_bus_message_skip(message, signature.c_str());
     }

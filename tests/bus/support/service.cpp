@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/bus/support/service.hpp"
 
-#include "core/parent_end.hpp"
+#include "core/base/parent_end.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The translation of genvctl's arguments to srun's, the arguments that are refused, and the
 // detection of a cluster.
-#include "client/genvctl/cluster/choice.hpp"
+#include "client/genvctl/cluster/cluster_choice.hpp"
+#include "client/genvctl/cluster/cluster_option_table.hpp"
 #include "client/genvctl/cluster/given_options.hpp"
-#include "client/genvctl/cluster/option_table.hpp"
-#include "client/genvctl/cluster/request.hpp"
+#include "client/genvctl/cluster/srun_request.hpp"
 #include "client/genvctl/command_line.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 
@@ -179,23 +179,24 @@ TEST(ClusterRequest, TimesAreWrittenAsSlurmReadsThem) {
 TEST(ClusterOptions, EachOptionOfAMappedCommandHasARow) {
     withCommandLine([](const CLI::App& app) {
         for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-            if (meaningOf(command->get_name(), "").use != Use::Mapped)
+            if (meaningOf(command->get_name(), "").use != Handling::Mapped)
                 continue;
             std::vector<const CLI::App*> all{command};
             for (const CLI::App* below :
                  command->get_subcommands([](const CLI::App*) { return true; })) {
-                if (meaningOf(command->get_name(), below->get_name()).use == Use::Mapped)
+                if (meaningOf(command->get_name(), below->get_name()).use == Handling::Mapped)
                     all.push_back(below);
                 else
-                    EXPECT_EQ(meaningOf(command->get_name(), below->get_name()).use, Use::Refused)
+                    EXPECT_EQ(meaningOf(command->get_name(), below->get_name()).use,
+                              Handling::Refused)
                         << command->get_name() << " " << below->get_name()
-                        << " has no row in client/genvctl/cluster/option_table.cpp";
+                        << " has no row in client/genvctl/cluster/cluster_option_table.cpp";
             }
             for (const CLI::App* one : all) {
                 for (const CLI::Option* option : one->get_options())
                     EXPECT_NE(meaningOfOption(command->get_name(), tableName(*option)), nullptr)
                         << command->get_name() << " " << tableName(*option)
-                        << " has no row in client/genvctl/cluster/option_table.cpp";
+                        << " has no row in client/genvctl/cluster/cluster_option_table.cpp";
             }
         }
     });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The conversion of Slurm's JSON, in the form of each version, to rows and tables.
+#include "client/genvctl/cluster/cluster_listings.hpp"
 #include "client/genvctl/cluster/hostlist.hpp"
-#include "client/genvctl/cluster/listings.hpp"
 #include "client/genvctl/cluster/shapes.hpp"
-#include "client/genvctl/terminal/text.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -29,8 +29,8 @@ Words rowsOf(const Json& devices) {
     Words rows;
     for (const Json& device : devices) {
         std::string row =
-            fmt::format("{}/{} {} {}", device["node"].get<std::string>(), device["index"].dump(),
-                        device["model"].dump(), device["state"].get<std::string>());
+            fmt::format("{}/{} {} {}", device["host"].get<std::string>(), device["index"].dump(),
+                        device["model"].dump(), device["health"].get<std::string>());
         for (const Json& holder : device["attachments"])
             row += fmt::format(" {}{}", holder["environment"].get<std::string>(),
                                holder["shared"] == true ? "+" + holder["shards"].dump() : "");
@@ -60,8 +60,8 @@ TEST_P(Shapes, JobsWithGpusAreEnvironments) {
     for (const Json& job : jobsJson(jobs))
         rows.push_back(fmt::format("{} {} {} {} {} {}", job["id"].get<std::string>(),
                                    job["uid"].dump(), job["user"].get<std::string>(),
-                                   job["name"].get<std::string>(), job["nodes"].get<std::string>(),
-                                   job["devices"].size()));
+                                   job["name"].get<std::string>(), job["host"].get<std::string>(),
+                                   job["attachments"].size()));
     EXPECT_EQ(rows, (Words{"slurm-1 1001 alice training n1 2", "slurm-2 1002 bob a \"name\" n1 1",
                            "slurm-3 1001 alice wide n[2,4] 2", "slurm-4 1002 bob share n2 1",
                            "slurm-5 1001 alice share2 n2 1", "slurm-8 1001 alice many n3 1"}));
@@ -73,7 +73,7 @@ TEST_P(Shapes, TheQueueHasTheJobsThatWaitForGpus) {
         rows.push_back(fmt::format("{} {} {}+{} {} {}", job["position"].dump(),
                                    job["environment"].get<std::string>(), job["gpus"].dump(),
                                    job["shards"].dump(), job["reason"].get<std::string>(),
-                                   job["starts"].is_null() ? "?" : "known"));
+                                   job["expected_start"].is_null() ? "?" : "known"));
     const Words expected{"1 slurm-7 1+0 JobArrayTaskLimit ?", "2 slurm-10 8+0 Resources ?",
                          "3 slurm-11 1+0 Dependency ?",       "4 slurm-12 4+0 BeginTime known",
                          "5 slurm-13 0+16 ReqNodeNotAvail ?", "6 slurm-15 1+0 JobHeldUser ?"};

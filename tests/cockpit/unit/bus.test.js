@@ -169,13 +169,13 @@ test("nothing is asked of a service that has gone, by its name least of all", as
     assert.deepEqual(owners, [OWNER, null, ":1.9"]);
 });
 
-const SERVICE = {GetAll: () => [{Version: {t: "s", v: "2.0.0"}}], GetManagedObjects: () => [{}], ListQueue: () => [[]],
+const SERVICE = {GetAll: () => [{Version: {t: "s", v: "2.0.0"}}], GetManagedObjects: () => [{}], DescribeQueue: () => [[]],
     DescribeProcesses: () => [[]], ListReadings: () => [[]]};
 
 async function live(answers) {
     globalThis.document = {hidden: false, addEventListener: () => undefined};
     const fake = cockpit(member => answers[member]());
-    const found = new Live(fake, {onChange: () => undefined, onEvent: () => undefined, onReady: () => undefined, onNotice: () => undefined});
+    const found = new Live(fake, {onChange: () => undefined, onEvent: () => undefined, onReady: () => undefined, onNotice: () => undefined, onQueue: () => undefined});
     found.bus.open();
     await turn();
     await found.load();

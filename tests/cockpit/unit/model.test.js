@@ -4,7 +4,7 @@ import test from "node:test";
 import {attachedOf, machineOf, models, totals} from "../../../client/cockpit/model.js";
 import {Readings} from "../../../client/cockpit/readings.js";
 import {DEVICE, ENVIRONMENT, MANAGER, OBJECTS, PROPERTIES, Store} from "../../../client/cockpit/store.js";
-import {device, environment} from "./support.js";
+import {device, environment, waiter} from "./support.js";
 
 const CAROL = 1003;
 
@@ -61,8 +61,31 @@ test("unknown readings are none", () => {
 });
 
 test("places of the queue are counted and named", () => {
-    const found = machine([environment("a", 1001, "alice", {Name: "late"})], {queue: [[7, "a", 1001, 2, 1_000_000], [9, "x", 1009, 1, 1_000_000]]});
+    const found = machine([environment("a", 1001, "alice", {Name: "late"})], {queue: [waiter(7, "a", 1001, 2), waiter(9, "x", 1009, 1)]});
     assert.deepEqual(found.queue.map(({place, user, name, count}) => [place, user, name, count]), [[1, "alice", "late", 2], [2, "1009", "", 1]]);
+});
+
+test("an earlier service parks nothing, and a later one says what is parked", () => {
+    const [old, moving, parked] = machine([environment("a", CAROL, "carol"),
+        environment("b", CAROL, "carol", {Created: 2_000_000, State: "parking", ParkedDevices: [], ParkedMemory: 0, ParkedSince: 0,
+            ParkingProgress: [3 * 2 ** 30, 12 * 2 ** 30], ParkingProblem: ""}),
+        environment("c", CAROL, "carol", {Created: 3_000_000, State: "parked", ParkedDevices: [[2, 5], [3, 7]], ParkedMemory: 2 ** 30,
+            ParkedSince: 5_000_000, ParkingProgress: [0, 0], ParkingProblem: "GPU 2 is full"})]).environments;
+    assert.deepEqual(old.parking, {can: false, state: "active", gpus: [], memory: 0, since: null, moved: 0, total: 0, problem: "",
+        reason: "", takenBy: ""});
+    assert.deepEqual([moving.parking.can, moving.parking.moved, moving.parking.total], [true, 3 * 2 ** 30, 12 * 2 ** 30]);
+    assert.deepEqual(parked.parking, {can: true, state: "parked", gpus: [2, 3], memory: 2 ** 30, since: 5000, moved: 0, total: 0, problem: "GPU 2 is full",
+        reason: "", takenBy: ""});
+});
+
+test("requests say what is parked for them, and parked environments when they go on", () => {
+    const taking = [["b", "training", "alice", 2 ** 30, 5_200_000], ["c", "", "dave", 2 ** 30, 5_200_000]];
+    const {queue, environments} = machine([environment("a", CAROL, "carol", {State: "parked", TakenBy: "bob", ParkedReason: "taken", Preemptible: "park"})],
+        {queue: [waiter(7, "x", 1001, 2, {taking}), waiter(8, "a", CAROL, 1, {resumes: true, "expected-start": 9_000_000})]});
+    assert.deepEqual(queue[0].taking, {names: ["training of alice", "c of dave"], bytes: 2 ** 31, seconds: 6});
+    assert.deepEqual([queue[1].taking, queue[1].resumes, queue[1].expected], [null, true, 9000]);
+    assert.deepEqual([environments[0].parking.takenBy, environments[0].parking.reason, environments[0].preemptible, environments[0].waits.expected],
+        ["bob", "taken", "park", 9000]);
 });
 
 test("models, and how many of one are attached", () => {

@@ -6,7 +6,7 @@ import {clock} from "../../../client/cockpit/format.js";
 import {machineOf} from "../../../client/cockpit/model.js";
 import {refusalOf} from "../../../client/cockpit/refusals.js";
 import {Store} from "../../../client/cockpit/store.js";
-import {device, environment} from "./support.js";
+import {device, environment, waiter} from "./support.js";
 
 const HELD = {Attachments: [["a", 0, 1]]};
 const COMMAND = "No available devices; GPU 0 is held by bob (environment 7) since 26/11/2026 11:30:37";
@@ -15,7 +15,7 @@ function state(devices, {waiting = 0, order = "fifo", limits = null} = {}) {
     const store = new Store();
     store.load(Object.fromEntries(devices));
     store.manager.Policy = {Order: {t: "s", v: order}};
-    const queue = Array.from({length: waiting}, (_unused, index) => [index + 1, `w${index}`, 1001, 1, 1_000_000]);
+    const queue = Array.from({length: waiting}, (_unused, index) => waiter(index + 1, `w${index}`, 1001, 1));
     return {machine: machineOf({store, processes: [], queue, history: new Map(), uid: 1003}), limits};
 }
 

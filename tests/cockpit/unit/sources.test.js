@@ -28,6 +28,7 @@ test("each file says its licence and is short", () => {
     for (const file of new Set([...sources(), ...others])) {
         const text = fs.readFileSync(file, "utf8");
         assert.match(text.split("\n").slice(0, 2).join("\n"), /SPDX-License-Identifier: LGPL-2\.1-or-later/, file);
-        assert.ok(text.split("\n").length < 400, file);
+        // Each text of the page has a line in a table of translations.
+        assert.ok(text.split("\n").length < 400 || /\/po\.[a-z]+\.js$/.test(file), file);
     }
 });

@@ -32,3 +32,6 @@ export const device = (index, values = {}) => [`/dev/genv/Manager/device/${index
 export const environment = (id, uid, user, values = {}) => [`/dev/genv/Manager/environment/${id}`, {"dev.genv.Environment": typed({}, {
     Id: id, Uid: uid, User: user, Name: "", Created: 1_000_000, Gpus: 0, GpuMemory: 0, Processes: [], Kernels: [], Devices: [], Attached: [],
     Expires: 0, Lingering: false, Job: "", Parent: "", OverSubscribable: false, ...values})}];
+
+/** Returns a request as DescribeQueue does, without its variants. */
+export const waiter = (ticket, id, uid, count, values = {}) => ({ticket, environment: id, uid, count, since: 1_000_000, ...values});

@@ -8,7 +8,7 @@ import {machineOf} from "../../../client/cockpit/model.js";
 import {Store} from "../../../client/cockpit/store.js";
 import {page} from "../../../client/cockpit/views/page.js";
 import {VERSION, isOlder} from "../../../client/cockpit/version.js";
-import {PAGE, device, environment} from "./support.js";
+import {PAGE, device, environment, waiter} from "./support.js";
 
 const CAROL = 1003;
 const NOW = 10_000_000;
@@ -19,7 +19,7 @@ function context(objects, values = {}) {
     return {
         machine: machineOf({store, processes: values.processes ?? [], queue: values.queue ?? [], history: new Map(), uid: CAROL}),
         now: NOW, uid: CAROL, phase: "ready", problem: "", isAdministrator: false, isNarrow: false, mayDetach: false, mayTerminate: false,
-        actions: {}, history: {events: [], holds: [], everybody: false, problem: "", isRead: true}, limits: null, everybody: new Map(), ...values,
+        actions: {}, jobs: {phase: "ready", problem: "", all: false, list: []}, jobActions: {}, history: {events: [], holds: [], everybody: false, problem: "", isRead: true}, limits: null, everybody: new Map(), ...values,
     };
 }
 
@@ -85,7 +85,7 @@ test("old readings have their age", () => {
 test("others' GPUs and processes are for those who may", () => {
     const objects = [device(0, {Attachments: [["a", 0, 1]]}), environment("a", 1001, "alice", {Name: "training"})];
     const processes = [{pid: 7, uid: 1001, user: "alice", environment: "a", name: "python3", devices: [[0, 2 ** 30, 50]]}];
-    assert.deepEqual(buttons(context(objects, {processes})), ["Start environment", "Join queue"]);
+    assert.deepEqual(buttons(context(objects, {processes})), ["Start environment", "Join queue", "Earlier jobs", "Submit job"]);
     assert.deepEqual(buttons(context(objects, {processes, mayDetach: true, mayTerminate: true})).slice(0, 2),
         ["Detach GPU 0 from training of alice", "End process 7 of alice"]);
 });
@@ -94,8 +94,52 @@ test("one's own may always be detached and ended, a job's GPU never", () => {
     const mine = [device(0, {Attachments: [["c", 0, 1]]}), environment("c", CAROL, "carol", {Devices: [0], Attached: [[0, 0]]})];
     assert.ok(buttons(context(mine)).includes("Detach GPU 0 from c") && buttons(context(mine)).includes("End environment c"));
     const job = [device(0, {Attachments: [["slurm-7", 0, 1]]}), environment("slurm-7", CAROL, "carol", {Job: "7", Devices: [0], Attached: [[0, 0]]})];
-    assert.deepEqual(buttons(context(job, {mayDetach: true})), ["Start environment", "Join queue"]);
+    assert.deepEqual(buttons(context(job, {mayDetach: true})), ["Start environment", "Join queue", "Earlier jobs", "Submit job"]);
     assert.match(text(context(job)), /Slurm job 7/);
+});
+
+const PARKING = {State: "active", ParkedDevices: [], ParkedMemory: 0, ParkedSince: 0, ParkingProgress: [0, 0], ParkingProblem: ""};
+const PARKED = {...PARKING, State: "parked", ParkedDevices: [[1, 5]], ParkedMemory: 12 * 2 ** 30, ParkedSince: 4_000_000};
+
+test("one's own environment is parked where it has GPUs and the service can, and resumed where it is parked", () => {
+    const shown = values => buttons(context([device(0), environment("c", CAROL, "carol", values)])).filter(name => /environment c$|to c$|from c$/.test(name));
+    const held = {Devices: [0], Attached: [[0, 0]]};
+    assert.deepEqual(shown(held), ["Attach GPUs to c", "Detach all GPUs from c", "End environment c"]);
+    assert.deepEqual(shown({...held, ...PARKING}), ["Attach GPUs to c", "Detach all GPUs from c", "Park environment c", "End environment c"]);
+    assert.deepEqual(shown(PARKING), ["Attach GPUs to c", "End environment c"]);
+    assert.deepEqual(shown({...held, ...PARKING, State: "parking"}), ["End environment c"]);
+    assert.deepEqual(shown(PARKED), ["Resume environment c", "End environment c"]);
+});
+
+test("what is parked or moves says so, with what is in the way", () => {
+    const shown = values => text(context([device(0), environment("c", CAROL, "carol", values)]));
+    assert.match(shown({...PARKING, State: "parking", ParkingProgress: [3 * 2 ** 30, 12 * 2 ** 30]}), /parking: 3 GiB of 12 GiB/);
+    assert.match(shown({...PARKING, State: "resuming", ParkingProgress: [2 ** 30, 12 * 2 ** 30]}), /resuming: 1 GiB of 12 GiB/);
+    assert.match(shown(PARKED), /parked 12 GiB in host memory since .*; it had GPU 1/);
+    assert.match(shown({...PARKING, ParkingProblem: "process 7 uses MPS; end it"}), /Not parked: process 7 uses MPS; end it/);
+    assert.match(shown({...PARKED, ParkingProblem: "GPU 1 is full"}), /it had GPU 1 GPU 1 is full/);
+    assert.doesNotMatch(shown({}), /park/);
+});
+
+test("what is on loan says so, and what was taken for whom and when it goes on", () => {
+    const shown = (values, queue = []) => text(context([device(0), environment("c", CAROL, "carol", values)], {queue}));
+    assert.match(shown({...PARKING, Preemptible: "park", Devices: [0], Attached: [[0, 0]]}), /on loan/);
+    assert.doesNotMatch(shown({...PARKING, Preemptible: "park"}), /on loan/);
+    const taken = {...PARKED, ParkedReason: "taken", TakenBy: "bob", Preemptible: "park"};
+    const goesOn = values => [waiter(5, "c", CAROL, 1, {resumes: true, ...values})];
+    assert.match(shown(taken, goesOn({})), /parked for bob .*it goes on by itself when they are free again/);
+    assert.match(shown(taken, goesOn({"expected-start": 9_000_000})), /it goes on by itself, about \d\d:\d\d/);
+    assert.match(shown({...taken, State: "parking"}), /parking for bob/);
+    const taking = [["c", "training", "carol", 12 * 2 ** 30, 6_000_000]];
+    assert.match(shown({}, [waiter(5, "x", 1001, 1, {taking})]), /parking training of carol: 12 GiB, about 6s/);
+});
+
+test("what others have parked is listed, and resumed by those who may", () => {
+    const objects = [device(0), environment("a", 1001, "alice", {Name: "training", ...PARKED})];
+    assert.match(text(context(objects)), /Parked environments of others .* alice training parked 1 12 GiB/);
+    assert.ok(!buttons(context(objects)).includes("Resume training of alice"));
+    assert.ok(buttons(context(objects, {mayDetach: true})).includes("Resume training of alice"));
+    assert.doesNotMatch(text(context([environment("a", 1001, "alice", PARKING)])), /Parked environments/);
 });
 
 test("a lease can be extended where there is one", () => {
@@ -105,7 +149,7 @@ test("a lease can be extended where there is one", () => {
 });
 
 test("places in the queue are left by their owners, and removed by those who may", () => {
-    const queue = [[5, "a", 1001, 2, 1_000_000], [6, "c", CAROL, 1, 1_000_000]];
+    const queue = [waiter(5, "a", 1001, 2), waiter(6, "c", CAROL, 1)];
     const objects = [environment("a", 1001, "alice"), environment("c", CAROL, "carol")];
     const shown = values => buttons(context(objects, {queue, ...values})).filter(name => /queue/.test(name) && name !== "Join queue");
     assert.deepEqual(shown({}), ["Leave place 2 of the queue"]);
@@ -144,7 +188,7 @@ test("many GPUs on a phone are a list of lines that open", () => {
 });
 
 test("an environment that waits says so", () => {
-    const queue = [[5, "a", 1001, 2, 1_000_000], [6, "c", CAROL, 4, 1_000_000]];
+    const queue = [waiter(5, "a", 1001, 2), waiter(6, "c", CAROL, 4)];
     const section = values => all(page(values), "section").find(node => node.key === "environments");
     const objects = [environment("a", 1001, "alice"), environment("c", CAROL, "carol"), environment("d", CAROL, "carol")];
     assert.match(textOf(section(context(objects, {queue}))), /waits for 4 GPUs, place 2 of the queue/);

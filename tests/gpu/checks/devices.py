@@ -32,7 +32,7 @@ class Devices(GpuTest):
         self.assertEqual(set(listed), set(reported))
         for uuid, (index, model, total) in reported.items():
             self.assertEqual((listed[uuid]["index"], listed[uuid]["model"]), (index, model))
-            self.assertLessEqual(abs(listed[uuid]["total_memory"] // MIB - total), MAX_DIFFERENCE)
+            self.assertLessEqual(abs(listed[uuid]["total_memory_bytes"] // MIB - total), MAX_DIFFERENCE)
             self.assertEqual(listed[uuid]["health"], "ok")
         (_, model, total) = reported[self.uuid]
         self.saw(f"{len(reported)} GPU{'s' if len(reported) > 1 else ''}; {model}, {total} MiB")
@@ -40,9 +40,9 @@ class Devices(GpuTest):
     def test_readings(self):
         """Memory, utilization, temperature and power are read"""
         (device,) = [each for each in self.service.json("devices") if each["uuid"] == self.uuid]
-        self.assertIsNotNone(device["used_memory"])
-        self.assertLess(device["used_memory"], device["total_memory"])
-        known = {name: device[name] for name in ("utilization", "temperature", "power_milliwatts")}
+        self.assertIsNotNone(device["used_memory_bytes"])
+        self.assertLess(device["used_memory_bytes"], device["total_memory_bytes"])
+        known = {name: device[name] for name in ("utilization_percent", "temperature_celsius", "power_milliwatts")}
         self.saw(", ".join(f"{name} {'unknown' if value is None else value}" for name, value in known.items()))
 
     def test_doctor(self):

@@ -14,7 +14,7 @@ SAMPLE_AGE = 3_000_000  # µs
 class Faults(GpuTest):
     def sampled_at(self):
         (device,) = [each for each in self.service.json("devices") if each["uuid"] == self.uuid]
-        return device["sampled_at"]
+        return device["sampled"]
 
     def test_hanging_driver(self):
         """genvd answers while the driver hangs, keeps the holders, and recovers"""

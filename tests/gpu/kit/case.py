@@ -12,7 +12,7 @@ from service import CALM, until
 
 MIB = 2**20
 # The checks take at most this long in all; the rest is skipped then.
-MAX_SECONDS = 270
+MAX_SECONDS = 400
 # What a CUDA program uses besides its own allocation: its context. It is a few hundred MiB.
 MAX_CONTEXT = 2048
 

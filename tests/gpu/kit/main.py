@@ -28,7 +28,7 @@ from service import Service  # noqa: E402
 
 # In the order of the table. The name of a part is that of its module.
 PARTS = ("devices", "attribution", "tools", "handover", "sharing", "rules", "isolation", "namespaces", "faults", "cost",
-         "frameworks", "several")
+         "frameworks", "several", "parking", "parked", "loans")
 CANNOT = 3
 RECORDED_IN_PART = 3  # exit status of gpu-recorder
 UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")

@@ -12,6 +12,7 @@ from pen import adopt_orphans
 GENVD = "/usr/libexec/genv/genvd"
 ISOLATION = "/usr/libexec/genv/genv-isolation"
 GUARD = "/kit/bin/nvml-guard.so"
+PARK_SOCKET = "/run/genv-park/socket"
 HANG = "/tmp/hang"  # the driver hangs while this file exists
 CONFIGURATION = "/etc/genv/genvd.conf"
 VARIABLES = {"RUNTIME_DIRECTORY": "/run/genv", "CONFIGURATION_DIRECTORY": "/etc/genv", "STATE_DIRECTORY": "/var/lib/genv"}
@@ -52,6 +53,8 @@ class Service:
         until(lambda: os.path.exists("/run/dbus/system_bus_socket"), "the bus starts", START_SECONDS)
         self._daemons.append(self._root.start("/usr/lib/polkit-1/polkitd", "--no-debug"))
         until(lambda: self._owns("org.freedesktop.PolicyKit1"), "polkit starts", START_SECONDS)
+        self._daemons.append(self._root.start("/usr/bin/python3", "-B", "/kit/park_socket.py", PARK_SOCKET))
+        until(lambda: os.path.exists(PARK_SOCKET), "the socket of genv-park is there", START_SECONDS)
         self.configure(CALM)
         self.start_genvd()
 
@@ -67,7 +70,7 @@ class Service:
             variables["GENV_KIT_GUARD"] = "1"
         if guarded and self._pen.group:
             variables["GENV_KIT_GROUP"] = self._pen.group_path
-        self.genvd = self._root.start(GENVD, variables=variables)
+        self.genvd = self._root.start(GENVD, "--park-socket", PARK_SOCKET, variables=variables)
         self._daemons.append(self.genvd)
         until(self.answers, "genvd starts", START_SECONDS)
 

@@ -66,6 +66,21 @@ class TestActivation:
                  "NotEnoughDevices: Requested more devices (5) than total available (4)", "[0]"]
         bob.expect_success()
 
+    def test_gpus_are_lent_and_no_longer(self, world):
+        assert world.run("alice", """
+            with genv.sdk.activate(config=genv.Env.Config(gpus=1)):
+                say(genv.sdk.preemptible())
+                for kind in (True, "end", False):
+                    genv.sdk.set_preemptible(kind)
+                    say(genv.sdk.preemptible())
+                say(genv.sdk.attach(gpus=2, preemptible=True), genv.sdk.preemptible())
+                say(genv.sdk.attach(gpus=3), genv.sdk.preemptible())
+                say(refused(lambda: genv.sdk.set_preemptible("perhaps")))
+            with genv.sdk.activate(config=genv.Env.Config(gpus=1), preemptible="end"):
+                say(genv.sdk.preemptible())
+        """) == ["no", "park", "end", "no", "[0, 1] park", "[0, 1, 2] park",
+                 "InvalidArgs: invalid value 'perhaps' for preemptible: expected True, False, \"park\" or \"end\"", "end"]
+
     def test_holders_consent_to_sharing_and_withdraw_it(self, world):
         bob = world.program("bob", """
             with genv.sdk.activate(config=genv.Env.Config(gpus=4)):
@@ -428,7 +443,7 @@ class TestUseOutside:
         world.stop()
         world.start(GENV_MOCK_DEVICE_COUNT="2", GENV_MOCK_DEVICE_UNACCOUNTED_MEMORY="4gi",
                     GENV_MOCK_COMPUTE_APPS_PROCESS_NAME="sleep")
-        until(lambda: json.loads(world.ctl("carol", "devices", "--json"))[0]["unaccounted_memory"], "the second sample")
+        until(lambda: json.loads(world.ctl("carol", "devices", "--json"))[0]["unaccounted_memory_bytes"], "the second sample")
         program = world.program("alice", """
             def warned(function):
                 with warnings.catch_warnings(record=True) as caught:

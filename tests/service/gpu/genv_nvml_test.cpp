@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-nvml on its own: its exit status.
-#include "service/posix/wait.hpp"
+#include "service/posix/descriptor_wait.hpp"
 #include "tests/service/gpu/nvml_fixture.hpp"
 
 #include <fmt/format.h>

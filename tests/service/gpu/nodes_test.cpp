@@ -3,6 +3,9 @@
 // that the driver reports, or none if the report is incomplete.
 #include "tests/service/gpu/nvml_fixture.hpp"
 
+#include <fmt/format.h>
+
+#include <fstream>
 #include <map>
 
 using namespace genv;
@@ -132,9 +135,10 @@ TEST_F(NodesOfDevices, HaveNamesAndMigsMonitorAndConfigurationGiveAccessToNoDevi
               "DeviceFileMinor: 2\nDeviceFileMode: 292\n");
     json device = gpu(0, {{"minor", 3}});
     device["mig"] = {migInstance("MIG-a", 1, 0)};
-    become({{"devices", {device, gpu(1, {{"minor", 0}})}}});
+    become({{"devices", {device, gpu(1, {{"minor", 0}}), gpu(2, {{"minor", 1}})}}});
     service::NvmlGpus gpus(settings());
     EXPECT_EQ(namesIn(gpus.sample()), (Named{{{195, 0}, "GPU 1"},
+                                             {{195, 1}, "GPU 2"},
                                              {{195, 3}, "GPU 0"},
                                              {{195, 254}, "nvidia-modeset"},
                                              {{195, 255}, "nvidiactl"},

@@ -131,13 +131,13 @@ const core::DeviceSample& deviceOf(const core::GpuSample& sample, std::string_vi
 }
 
 std::vector<std::string> usesOf(const core::GpuSample& sample, const std::string& uuid) {
-    std::vector<core::DeviceUse> uses;
+    std::vector<core::ProcessSample> uses;
     std::ranges::copy_if(sample.uses, std::back_inserter(uses),
-                         [&](const core::DeviceUse& use) { return use.device == uuid; });
-    std::ranges::sort(uses, {}, &core::DeviceUse::pid);
+                         [&](const core::ProcessSample& use) { return use.device == uuid; });
+    std::ranges::sort(uses, {}, &core::ProcessSample::pid);
     std::vector<std::string> result;
     result.reserve(uses.size());
-    for (const core::DeviceUse& use : uses)
+    for (const core::ProcessSample& use : uses)
         result.push_back(fmt::format("{}:{}", use.pid,
                                      use.usedMemory ? std::to_string(use.usedMemory->count) : "?"));
     return result;

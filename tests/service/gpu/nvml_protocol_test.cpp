@@ -7,6 +7,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <tuple>
+
 using namespace genv;
 using namespace genv::service;
 using nlohmann::json;
@@ -31,7 +34,10 @@ NvmlReport fullReport() {
     report.devices = {known, unknown};
     report.devices[1].hasUnifiedMemory = true;
     report.failed = {{2, true}, {3, false}};
-    report.uses = {{4711, "GPU-1", core::Bytes{42}, 50}, {1, "MIG-GPU-1/2/0", std::nullopt}};
+    report.uses = {{4711, "GPU-1", core::Bytes{42}, 50},
+                   {4712, "GPU-1", std::nullopt, 0},
+                   {1, "MIG-GPU-1/2/0", std::nullopt},
+                   {4711, "GPU-1", core::Bytes{0}}};
     report.driverVersion = "550.54.15";
     report.nodes = {{{241, 2}, "MIG monitor", true},
                     {{226, 128}, "renderD128 of GPU 0", false, "0000:65:00.0"}};
@@ -52,13 +58,10 @@ TEST(NvmlProtocol, ReportsArriveAsTheyWereSent) {
     EXPECT_EQ(got.gpuCount, sent.gpuCount);
     EXPECT_EQ(got.devices, sent.devices);
     EXPECT_EQ(got.failed, sent.failed);
-    ASSERT_EQ(got.uses.size(), 2U);
-    EXPECT_EQ(got.uses[0].pid, 4711U);
-    EXPECT_EQ(got.uses[0].device, "GPU-1");
-    EXPECT_EQ(got.uses[0].usedMemory, core::Bytes{42});
-    EXPECT_EQ(got.uses[0].utilizationPercent, 50U);
-    EXPECT_EQ(got.uses[1].usedMemory, std::nullopt);
-    EXPECT_EQ(got.uses[1].utilizationPercent, std::nullopt);
+    const auto row = [](const core::ProcessSample& use) {
+        return std::tuple(use.pid, use.device, use.usedMemory, use.utilizationPercent);
+    };
+    EXPECT_TRUE(std::ranges::equal(got.uses, sent.uses, {}, row, row));
     EXPECT_EQ(got.driverVersion, "550.54.15");
     EXPECT_EQ(got.nodes, sent.nodes);
 }
@@ -145,8 +148,11 @@ TEST(NvmlProtocol, AnyMemberThatIsMissingMisplacedOrOutOfRangeIsRefused) {
     change("/driver", 550);
     change("/driver", "");
     change("/driver", "\u001b[31m");
-    change("/uses/0/utilization", 101);
-    change("/uses/0/utilization", "50");
+    change("/uses/0/utilization/0", 101);
+    change("/uses/0/utilization/0", "50");
+    change("/uses/0/utilization", json::array({50}));
+    change("/uses/0/utilization", json::array({50, 0, 0}));
+    change("/uses/0/utilization", 50);
     change("/devices/0/xid", true);
     change("/devices/0/more", 1);
     change("/devices/0/nodes", nullptr);
@@ -160,10 +166,13 @@ TEST(NvmlProtocol, AnyMemberThatIsMissingMisplacedOrOutOfRangeIsRefused) {
     change("/devices/0/nodes", json(maxNodes + 1, json::array({195, 0})));
     change("/failed/0/lost", 1);
     change("/failed/0", json::array());
-    change("/uses/0/pid", 0);
-    change("/uses/0/pid", 1ULL << 31U);
+    change("/uses/0/pids/0", 0);
+    change("/uses/0/pids/0", nullptr);
+    change("/uses/0/pids/0", 1ULL << 31U);
+    change("/uses/0/pids", json::array({4711}));
     change("/uses/0/device", "GPU-2");
-    change("/uses/0/memory", -1);
+    change("/uses/0/memory/0", -1);
+    change("/uses/0/memory", nullptr);
     for (const char* pointer : {"/devices/0", "/failed/0", "/uses/0", ""}) {
         for (const auto& [name, value] : good[json::json_pointer(pointer)].items()) {
             json changed = good;
@@ -191,7 +200,21 @@ TEST(NvmlProtocol, DepthAndLengthOfListsAreBounded) {
     many["failed"] = json::array();
     for (std::size_t i = 0; i <= maxDevices; ++i)
         many["failed"].push_back({{"gpu", 0}, {"lost", true}});
-    expectRefused(many.dump(), "too many");
+    expectRefused(many, "too many");
+    // The bound of the uses holds for all devices together.
+    many = json::parse(encodeAnswer(7, fullReport()));
+    many["uses"].push_back({{"device", "GPU-1"},
+                            {"pids", json(maxUses, 1)},
+                            {"memory", json::array()},
+                            {"utilization", json::array()}});
+    try {
+        decodeAnswer(many.dump());
+        ADD_FAILURE();
+    } catch (const ProtocolError& error) {
+        EXPECT_EQ(
+            error.what(),
+            fmt::format("invalid \"pids\": expected a list of at most {} entries", maxUses - 4));
+    }
 }
 
 } // namespace

@@ -44,7 +44,7 @@ TEST(RealDriver, TellsOfTheGpusThatNvidiaSmiTellsOf) {
         report << device.facts.index << ' ' << device.facts.uuid << ' ' << device.facts.model << ' '
                << device.facts.totalMemory.count << " bytes\n";
     }
-    for (const core::DeviceUse& use : sample.uses)
+    for (const core::ProcessSample& use : sample.uses)
         report << "process " << use.pid << " on " << use.device << '\n';
     std::printf("%s", report.str().c_str());
 }

@@ -15,7 +15,7 @@ class Sampling : public NvmlTest {};
 // Returns "pid:percent", or "pid:?", for each use.
 Strings utilizationsOf(const core::GpuSample& sample) {
     Strings result;
-    for (const core::DeviceUse& use : sample.uses)
+    for (const core::ProcessSample& use : sample.uses)
         result.push_back(
             fmt::format("{}:{}", use.pid,
                         use.utilizationPercent ? std::to_string(*use.utilizationPercent) : "?"));
@@ -63,6 +63,12 @@ TEST_F(Sampling, ReadingsThatAGpuDoesNotHaveAreUnknown) {
     EXPECT_EQ(sample.devices[0].pciAddress, "");
     EXPECT_EQ(sample.driverVersion, "");
     EXPECT_EQ(sample.devices[0].health, core::Health{});
+}
+
+TEST_F(Sampling, AGpuThatIsAlwaysBusyIsAt100Percent) {
+    become({{"devices", {gpu(0, {{"utilization", 100}})}}});
+    service::NvmlGpus gpus(settings());
+    EXPECT_EQ(deviceOf(gpus.sample(), gpuUuid(0)).reading.utilizationPercent, 100U);
 }
 
 TEST_F(Sampling, ReadingsThatMakeNoSenseAreUnknown) {

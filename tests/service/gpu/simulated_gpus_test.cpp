@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Simulated GPUs: the sample agrees with the variables, and invalid variables are refused.
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "service/gpu/nvml_protocol.hpp"
 #include "service/gpu/simulated_gpus.hpp"
 
@@ -186,7 +186,7 @@ class SimulatedProcesses : public testing::Test {
 
     [[nodiscard]] std::vector<core::Pid> find(const Variables& variables) const {
         std::vector<core::Pid> pids;
-        for (const core::DeviceUse& use : sample(variables, proc_).uses)
+        for (const core::ProcessSample& use : sample(variables, proc_).uses)
             pids.push_back(use.pid);
         return pids;
     }
@@ -227,7 +227,7 @@ TEST_F(SimulatedProcesses, UseTheDevicesThatCudaWouldShowThem) {
         const core::GpuSample found =
             sample({{"GENV_MOCK_DEVICE_COUNT", "4"}, {nameVariable, "work"}}, proc_);
         std::string indices;
-        for (const core::DeviceUse& use : found.uses)
+        for (const core::ProcessSample& use : found.uses)
             indices += use.device.back();
         return indices;
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The helper behind a socket: systemd starts one for each connection. Only the kernel and the end
 // of its connection end it. A hang, a crash and a missing socket each cost one sample.
-#include "service/posix/wait.hpp"
+#include "service/posix/descriptor_wait.hpp"
 #include "tests/service/gpu/nvml_fixture.hpp"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/service/isolation/gate_machine.hpp"
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -30,10 +30,10 @@ namespace genv::tests {
 
 namespace {
 
+using service::isolation::BpfLink;
 using service::isolation::GateMap;
 using service::isolation::gateMaps;
 using service::isolation::GateMapSet;
-using service::isolation::Link;
 using service::isolation::UntypedMap;
 
 [[noreturn]] void fail(const std::string& what) {
@@ -72,7 +72,7 @@ std::string whyNoGate() {
         constexpr bpf_insn allow[] = {{BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1},
                                       {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
         const core::Descriptor program = service::isolation::loadDeviceProgram(allow, "genv_probe");
-        Link::attach(program.get(), machine.controlGroup());
+        BpfLink::attach(program.get(), machine.controlGroup());
         return "";
     } catch (const std::exception& error) {
         return error.what();
@@ -146,7 +146,7 @@ void GateMachine::putUpGate(std::uint32_t major) const {
     maps.mode.put(GENV_MODE_ENTRY, GENV_MODE_REFUSE);
     maps.majors.put(major, 1);
     const core::Descriptor program = loadGateProgram(maps);
-    Link::attach(program.get(), group_).pin(pins() / service::isolation::linkPin);
+    BpfLink::attach(program.get(), group_).pin(pins() / service::isolation::linkPin);
 }
 
 int GateMachine::inGroup(core::Uid uid, const std::function<int()>& act,

@@ -3,9 +3,9 @@
 // applies only to the test's children.
 #pragma once
 
-#include "core/descriptor.hpp"
-#include "core/device.hpp"
-#include "core/process.hpp"
+#include "core/base/descriptor.hpp"
+#include "core/base/process.hpp"
+#include "core/model/device.hpp"
 #include "service/isolation/gate_maps.hpp"
 
 #include <sys/types.h>

@@ -2,7 +2,7 @@
 // Users that the machine need not know: the gate decides by uid alone.
 #pragma once
 
-#include "core/process.hpp"
+#include "core/base/process.hpp"
 
 namespace genv::tests {
 

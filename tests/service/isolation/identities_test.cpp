@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The identity of each uid: no uid gets another user's rights, whatever /etc/subuid says.
-#include "core/user_database.hpp"
+#include "core/base/user_database.hpp"
 #include "service/isolation/identities.hpp"
 #include "service/isolation/uid_claims.hpp"
 #include "tests/service/temporary_folder.hpp"
@@ -272,6 +272,8 @@ TEST(IdentityFiles, TellWhetherOneOfThemChanged) {
     etc.write("subuid", "root:100000:1\n");
     EXPECT_TRUE(files.haveChanged());
     EXPECT_FALSE(files.haveChanged());
+    etc.write("subuid", "root:100000:10\n");
+    EXPECT_TRUE(files.haveChanged());
     std::filesystem::remove(etc.path() / "subuid");
     EXPECT_TRUE(files.haveChanged());
     etc.write("login.defs", "");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The adapter with real maps, and the effect of its changes on open(2).
-#include "core/error.hpp"
+#include "core/base/error.hpp"
+#include "core/settings/dynamic_uids.hpp"
 #include "service/isolation/kernel_gates.hpp"
 #include "service/isolation/shared_nodes.hpp"
 #include "tests/service/isolation/gate_machine.hpp"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 
 namespace genv::service {
 namespace {
@@ -125,7 +127,7 @@ TEST_F(KernelGatesTest, ListsWhoWasRefusedWhereAndByWhichProcess) {
         tests::tryToOpen(path);
         return 0;
     });
-    const std::vector<core::Refusals> refusals = gates_->refusals();
+    const std::vector<core::RefusedOpens> refusals = gates_->refusals();
     ASSERT_EQ(refusals.size(), 1U);
     EXPECT_EQ(refusals[0].uid, alice);
     EXPECT_EQ(refusals[0].node, gpu);
@@ -241,6 +243,22 @@ TEST_F(KernelGatesTest, TellsWhoseGrantsCountForAUid) {
     EXPECT_EQ(gates_->granteeOf(100004), alice);
     EXPECT_EQ(gates_->granteeOf(999), std::nullopt);
     EXPECT_EQ(gates_->granteeOf(1000), 1000U);
+}
+
+TEST_F(KernelGatesTest, FindsThePeopleAmongTheUidsOfServices) {
+    putUp();
+    const Uid first = core::dynamicUids.first;
+    const Uid person = first + 7;
+    std::vector<IdentityBlock> blocks = blocksOf(person, person, person);
+    const auto add = [&](Uid from, Uid to, Uid owner) {
+        const std::vector<IdentityBlock> others = blocksOf(from, to, owner);
+        blocks.insert(blocks.end(), others.begin(), others.end());
+    };
+    add(1000, 1000, 1000);                   // no uid of services
+    add(first + 9, first + 9, alice);        // whose grants are alice's
+    add(first + 16, first + 31, first + 16); // a range
+    gates_->setIdentities(blocks);
+    EXPECT_EQ(gates_->people(), std::set<Uid>{person});
 }
 
 TEST_F(KernelGatesTest, MakesTheIdentitiesWhatIsWanted) {

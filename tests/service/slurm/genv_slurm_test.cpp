@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // genv-slurm on its own: one request, one answer, and its end.
-#include "core/descriptor.hpp"
+#include "core/base/descriptor.hpp"
 #include "service/posix/child_process.hpp"
-#include "service/posix/wait.hpp"
+#include "service/posix/descriptor_wait.hpp"
 #include "service/slurm/slurm_protocol.hpp"
 
 #include <gtest/gtest.h>

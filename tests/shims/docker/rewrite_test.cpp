@@ -11,8 +11,8 @@
 namespace genv::tests {
 namespace {
 
-using shims::Engine;
-using shims::Refusal;
+using shims::ContainerEngine;
+using shims::RefusedRequest;
 using shims::Words;
 
 // By name: the engine takes the values from the shim's own variables.
@@ -26,10 +26,10 @@ Words operator+(Words words, const Words& more) {
 // Environment 58 with the devices 1 and 3 of a machine.
 class Rewrite : public testing::Test {
   protected:
-    Words docker(const Words& words) { return rewrite(words, Engine::Docker); }
-    Words podman(const Words& words) { return rewrite(words, Engine::Podman); }
+    Words docker(const Words& words) { return rewrite(words, ContainerEngine::Docker); }
+    Words podman(const Words& words) { return rewrite(words, ContainerEngine::Podman); }
 
-    Words rewrite(const Words& words, Engine engine) {
+    Words rewrite(const Words& words, ContainerEngine engine) {
         return shims::rewrite(words, {engine, "58",
                                       [this] {
                                           ++questions;
@@ -38,10 +38,10 @@ class Rewrite : public testing::Test {
                                       [](const std::string& file) { return file == "genv.env"; },
                                       [this] { return user; }});
     }
-    std::string refusal(const Words& words, Engine engine = Engine::Docker) {
+    std::string refusal(const Words& words, ContainerEngine engine = ContainerEngine::Docker) {
         try {
             return "not refused: " + rewrite(words, engine).back();
-        } catch (const Refusal& refused) {
+        } catch (const RefusedRequest& refused) {
             hint = refused.hint();
             return refused.what();
         }
@@ -183,9 +183,9 @@ TEST_F(Rewrite, NamesDevicesInPodmansWay) {
                Words{"--device", "/dev/fuse", "--device", "nvidia.com/gpu=1", "--device",
                      "nvidia.com/gpu=3", "image"}));
     EXPECT_EQ(podman({"run", "--device=/dev/a,/dev/b", "image"}).at(5), "--device=/dev/a,/dev/b");
-    EXPECT_EQ(refusal({"run", "--gpus", "3", "image"}, Engine::Podman),
+    EXPECT_EQ(refusal({"run", "--gpus", "3", "image"}, ContainerEngine::Podman),
               "Requested 3 devices but only 2 are attached to environment");
-    EXPECT_EQ(refusal({"run", "--device", "\"nvidia.com/gpu=0", "image"}, Engine::Podman),
+    EXPECT_EQ(refusal({"run", "--device", "\"nvidia.com/gpu=0", "image"}, ContainerEngine::Podman),
               "invalid value \"\"nvidia.com/gpu=0\" of --device");
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "shims/nvidia_smi/correction.hpp"
-#include "shims/nvidia_smi/text.hpp"
+#include "shims/nvidia_smi/line_text.hpp"
 
 #include <gtest/gtest.h>
 

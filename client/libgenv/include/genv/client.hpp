@@ -7,6 +7,7 @@
 #include "genv/error.hpp"
 #include "genv/export.hpp"
 #include "genv/isolation.hpp"
+#include "genv/loans.hpp"
 #include "genv/lock.hpp"
 #include "genv/machine.hpp"
 #include "genv/options.hpp"
@@ -54,48 +55,25 @@ class GENV_EXPORT Client {
 
     /// Returns all environments, oldest first.
     std::vector<EnvironmentEntry> environments();
-    /// Returns all environments with all their properties, oldest first.
-    std::vector<Environment> environmentDetails();
-    /// Returns one environment. Throws Error dev.genv.Error.NoSuchEnvironment.
+    /// Returns one environment with all its properties. Throws Error
+    /// dev.genv.Error.NoSuchEnvironment.
     Environment environment(const std::string& id);
-    /// Returns the parent of every nested environment: a map from its id to the id of its parent.
-    std::map<std::string, std::string> parents();
-    /// Returns the parent of an environment, or nothing if it has none. Throws Error
-    /// dev.genv.Error.NoSuchEnvironment.
-    std::optional<std::string> parentOf(const std::string& id);
-    /// Returns whether other users may over-subscribe the devices of an environment. Throws Error
-    /// dev.genv.Error.NoSuchEnvironment.
-    bool isOverSubscribable(const std::string& id);
     /// Returns the id of the environment that a process belongs to. A PID of 0 means the caller.
     std::string environmentOfProcess(std::uint32_t pid);
     /// Returns all devices by index.
     std::vector<Device> devices();
     /// Returns all attachments by device. The attachments of a nested environment come after those
-    /// of its parent and are part of them; parents() returns which environments are nested.
+    /// of its parent and are part of them.
     std::vector<Attachment> attachments();
     /// Returns the processes that use a GPU now.
     std::vector<ComputeProcess> processes();
     /// Returns the requests in the queue, in the order in force.
-    std::vector<QueueEntry> queue();
-    /// Returns the same requests with the reasons of their waits.
-    std::vector<QueueDescription> describeQueue();
+    std::vector<WaitingRequest> queue();
     /// Returns what the caller has used so far. `all`: of all users, for which the caller must be
     /// authorized.
     std::vector<UserUse> use(bool all);
-    /// Returns the environment that holds the lock of each locked device.
-    std::map<std::uint32_t, std::string> lockHolders();
-    /// Returns the purpose of each reserved device: "slurm" if only Slurm jobs get it.
-    std::map<std::uint32_t, std::string> reservations();
-    /// Returns which devices are free, by index, and the memory that no process accounts for. Does
-    /// not start a service that is not running.
-    std::map<std::uint32_t, DeviceCondition> deviceConditions();
-    /// Returns every device and every environment with their properties in one call. Does not start
-    /// a service that is not running.
-    Overview overview();
-    /// Returns the same, and how often each device was refused to users who do not hold it.
-    OverviewWithRefusals overviewWithRefusals();
-    /// Returns every device and every environment with their properties, and the driver version.
-    Machine machine();
+    /// Returns every device and every environment with all their properties, at one moment.
+    Machine machine(StartsService starts = StartsService::Yes);
     /// Returns the processes that use a GPU now, with their names and users.
     std::vector<ProcessDescription> describeProcesses();
     /// Returns the readings of the last hour, oldest first, or only the readings later than
@@ -108,15 +86,10 @@ class GENV_EXPORT Client {
     std::map<std::string, Limit> limits(std::uint32_t uid);
     /// Returns the names of the users that have limits of their own in genvd.conf.
     std::vector<std::string> limitedUsers();
-    /// Returns the isolation mode in force: "none", "watch" or "user". In every mode except "none",
-    /// CUDA_VISIBLE_DEVICES must contain UUIDs, because CUDA numbers only the devices that it can
-    /// open.
-    std::string isolationMode();
-    /// Returns the isolation mode in force, the configured mode, and the reason if they differ.
+    /// Returns the isolation mode in force, the configured mode, and the reason if they differ. In
+    /// every mode except "none", CUDA_VISIBLE_DEVICES must contain UUIDs, because CUDA numbers only
+    /// the devices that it can open.
     IsolationState isolation();
-    /// Returns whether the kernel also guards the DRM nodes of GPUs (/dev/dri), while isolation is
-    /// in force. Nothing if the service does not know.
-    std::optional<bool> guardsRenderNodes();
     /// Returns how often the kernel refused devices to the caller, latest first. With `all`,
     /// returns the refusals of every user, which needs an administrator's consent.
     std::vector<RefusedOpen> refusedOpens(bool all = false);
@@ -125,15 +98,6 @@ class GENV_EXPORT Client {
     /// takes. Only the events of other users need an administrator's consent. Throws Error
     /// org.freedesktop.DBus.Error.NotSupported if the machine has no journal.
     void history(const HistoryQuery& query, const std::function<void(const HistoryEvent&)>& take);
-    /// The same, with the details of each event.
-    void
-    historyWithDetails(const HistoryQuery& query,
-                       const std::function<void(const HistoryEvent&, const HistoryDetails&)>& take);
-    /// The same, with the id of the parent of the event's environment.
-    void historyWithParents(
-        const HistoryQuery& query,
-        const std::function<void(const HistoryEvent&, const std::optional<std::string>& parent)>&
-            take);
 
     // -- changing: the caller's own environments freely, those of others with an administrator's
     // consent
@@ -151,7 +115,8 @@ class GENV_EXPORT Client {
     /// Error org.freedesktop.DBus.Error.InvalidArgs if the environment has no lease.
     void extend(const std::string& id, std::chrono::seconds lifetime);
     void addProcess(const std::string& id, std::uint32_t pid);
-    /// Removes a root process. The environment ends if it has no process and no kernel left.
+    /// Removes a root process. The environment ends if it has no process and no Jupyter kernel
+    /// left.
     void removeProcess(const std::string& id, std::uint32_t pid);
     void addKernel(const std::string& id, const std::string& kernel);
     void removeKernel(const std::string& id, const std::string& kernel);
@@ -204,6 +169,14 @@ class GENV_EXPORT Client {
     /// As extend(). Returns false if the wait was canceled; the leases may have been extended even
     /// so.
     bool extend(const std::string& id, std::chrono::seconds lifetime, const Waiting& waiting);
+    /// Moves the GPU memory of an environment's processes to host memory and frees its GPUs.
+    /// Returns false if the wait was canceled; parking is undone then. Throws Error
+    /// dev.genv.Error.CannotPark with the problem and the remedy.
+    bool park(const std::string& id, const Waiting& waiting = {});
+    /// Requests the devices of a parked environment again, and returns them once its processes go
+    /// on. Only the options of a wait apply. Returns nothing if the wait was canceled.
+    std::optional<std::vector<std::uint32_t>>
+    resume(const std::string& id, const AttachOptions& options, const Waiting& waiting = {});
     /// Requests exclusive use of all devices of an environment that shares them. Requests for the
     /// lock are queued. The lock is advisory: it excludes only callers that request it. Returns
     /// nothing if the wait was canceled. Throws Error dev.genv.Error.NotAttached if the

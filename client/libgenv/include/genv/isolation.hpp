@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Isolation: the kernel counts or refuses opens of a GPU by users who do not hold it. As in
-// types.hpp, no struct may get a new member.
+// Isolation: the kernel counts or refuses opens of a GPU by users who do not hold it.
 #pragma once
 
 #include "genv/types.hpp"
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +22,7 @@ struct IsolationState {
     std::vector<std::uint32_t> unguarded; ///< all other devices
     std::vector<std::uint32_t> open;      ///< devices configured to be open to every user
     bool dockerUser = false;              ///< whether genv's docker runs containers as their user
+    bool guardsRenderNodes = false; ///< whether the kernel also guards the DRM nodes (/dev/dri)
 };
 
 /// How often a user opened a device without holding it. The kernel refused each of these opens or,
@@ -36,14 +35,6 @@ struct RefusedOpen {
     Time last;
     std::uint32_t pid = 0; ///< PID of the last process; 0: not reported by the kernel
     std::string command;   ///< name of that process, chosen by its user
-};
-
-/// Every device and environment at one moment, and the number of refused opens of each device.
-struct OverviewWithRefusals {
-    Overview overview;
-    /// The refused opens since the service started, by device index. Empty if the service does not
-    /// count them.
-    std::map<std::uint32_t, std::uint64_t> refusedOpens;
 };
 
 } // namespace genv

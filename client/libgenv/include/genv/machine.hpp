@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The machine as a whole: its GPUs, the processes on them, and the readings of the last hour. As in
-// types.hpp, no struct may get a new member.
+// The machine as a whole: its GPUs, the processes on them, and the readings of the last hour.
 #pragma once
 
 #include "genv/types.hpp"
@@ -40,42 +39,15 @@ struct ProcessDescription {
     std::optional<Time> started;
 };
 
-/// A device that an environment holds.
-struct AttachedDevice {
-    std::uint32_t device = 0;
-    std::optional<Time> expires; ///< end of its lease or of the environment's; unset: no lease
-};
-
-/// A device with all its properties.
-struct MachineDevice {
-    DeviceState state;
-    std::string pciAddress; ///< such as "0000:65:00.0"; empty if unknown
-    std::optional<std::uint32_t> powerLimitMilliwatts;
-    std::optional<std::string> reservedFor; ///< "slurm": only Slurm jobs get the device
-};
-
-/// Whether a device is free, and the memory that something outside genv uses.
-struct DeviceCondition {
-    /// No environment holds it, nothing outside genv uses it, its health is "ok", and it is not
-    /// reserved.
-    bool isFree = false;
-    std::uint64_t unaccountedMemoryBytes = 0; ///< used memory that no process accounts for
-};
-
-/// An environment with all its properties.
-struct MachineEnvironment {
-    Environment environment;
-    std::vector<AttachedDevice> attached; ///< by index
-    std::optional<std::string> parent;    ///< the environment that it is nested in
-    std::optional<std::string> job; ///< its Slurm job number, if it is the environment of a job
-};
+/// Whether a call may start a service that is not running.
+enum class StartsService { Yes, No };
 
 /// Every device and every environment at one moment.
 struct Machine {
-    std::string driverVersion;          ///< empty if there is no driver or it has not replied yet
-    std::string isolation;              ///< the mode in force: "none", "watch" or "user"
-    std::vector<MachineDevice> devices; ///< by index
-    std::vector<MachineEnvironment> environments; ///< oldest first
+    std::string driverVersion;        ///< empty if there is no driver or it has not replied yet
+    std::string isolation;            ///< the mode in force: "none", "watch" or "user"
+    std::vector<DeviceState> devices; ///< by index
+    std::vector<Environment> environments; ///< oldest first
 };
 
 } // namespace genv

@@ -37,6 +37,9 @@ class GENV_EXPORT ActivateOptions {
     ActivateOptions& setGpuMemoryBytes(std::optional<std::uint64_t> bytes);
     /// Whether other users may over-subscribe the devices of the environment.
     ActivateOptions& setOverSubscribable(bool overSubscribable);
+    /// Whether the devices are on loan, so that others' requests may take them: "park" (it is
+    /// parked for them) or "end" (where it cannot be parked, it ends). Without it, they are not.
+    ActivateOptions& setPreemptible(const std::optional<std::string>& kind);
     /// The PID of the process that keeps the environment alive. Without it, the caller's.
     ActivateOptions& setPid(std::optional<std::uint32_t> pid);
     /// The Jupyter kernel that keeps the environment alive, in place of a process.
@@ -109,6 +112,9 @@ class GENV_EXPORT AttachOptions {
     /// Whether devices held by other environments may be attached as well. Those of other users
     /// need their consent, or an administrator's.
     AttachOptions& setOverSubscribe(bool overSubscribe);
+    /// Whether the devices of the environment are on loan from now on: "no", "park" or "end".
+    /// Without it, this stays as it is.
+    AttachOptions& setPreemptible(const std::optional<std::string>& kind);
     /// Whether the call waits in the queue until devices are free.
     AttachOptions& setWait(bool wait);
     /// Whether a call that waits also waits while a quota forbids the request, and is not refused.
@@ -172,6 +178,8 @@ class GENV_EXPORT ConfigurationChange {
     /// Whether other users may over-subscribe the devices of the environment. Those who share a
     /// device already keep it.
     ConfigurationChange& setOverSubscribable(bool overSubscribable);
+    /// Whether the devices of the environment are on loan: "no", "park" or "end".
+    ConfigurationChange& setPreemptible(const std::string& kind);
     /// The time from now after which leases end, at least 1 s and never earlier than before.
     /// Nothing removes the lease.
     ConfigurationChange& setLifetime(std::optional<std::chrono::seconds> lifetime);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The values that calls return: environments, devices, attachments and processes as the service
 // reports them. Where the bus uses a special number for "unset" or "unknown", these structs have an
-// empty optional. They are plain structs, and programs are compiled against their layout, so no
-// struct may get a new member. A new value goes into a new struct, returned by a new function of
-// Client. The options of calls are in options.hpp, whose classes can grow.
+// empty optional. They are plain structs, and programs are compiled against their layout, so from
+// the release of 2.0.0 on no struct gets a new member: a new value then goes into a new struct,
+// returned by a new function of Client. The options of calls are in options.hpp, whose classes can
+// grow.
 #pragma once
 
 #include <chrono>
@@ -25,6 +26,32 @@ struct Configuration {
     std::optional<std::uint64_t> gpuMemoryBytes; ///< the share of each device; unset: whole devices
 };
 
+/// A device that an environment holds.
+struct AttachedDevice {
+    std::uint32_t device = 0;
+    std::optional<Time> expires; ///< end of its lease or of the environment's; unset: no lease
+};
+
+/// A device that a parked environment gave up.
+struct ParkedDevice {
+    std::uint32_t device = 0;
+    std::uint64_t memoryBytes = 0; ///< that its processes had there
+};
+
+/// Whether an environment is parked: the GPU memory of its processes is in host memory, and its
+/// GPUs are free for others, until it resumes.
+struct ParkingState {
+    std::string state = "active"; ///< "active", "parking", "parked" or "resuming"
+    std::vector<ParkedDevice> devices;
+    std::uint64_t memoryBytes = 0; ///< of the host, that its parked processes hold
+    std::optional<Time> since;     ///< when it was parked
+    std::string reason;  ///< "user", "admin", "taken", "idle" or "expired"; empty: not parked
+    std::string takenBy; ///< the user whose request it is parked for; empty: nobody
+    std::uint64_t movedBytes = 0; ///< while it parks or resumes
+    std::uint64_t bytesToMove = 0;
+    std::string problem; ///< why parking failed or a resume cannot go on, with the remedy
+};
+
 /// An environment with all its properties.
 struct Environment {
     std::string id;
@@ -39,6 +66,12 @@ struct Environment {
     /// Whether no registered process is left. `processes` are then the compute processes that still
     /// use `devices`.
     bool lingering = false;
+    std::vector<AttachedDevice> attached; ///< `devices` with the ends of their leases, by index
+    std::optional<std::string> parent;    ///< the environment that it is nested in
+    std::optional<std::string> job; ///< its Slurm job number, if it is the environment of a job
+    bool overSubscribable = false;  ///< whether other users may over-subscribe its devices
+    std::string preemptible = "no"; ///< whether its devices are on loan: "no", "park" or "end"
+    ParkingState parking;
 };
 
 /// An entry of the list of environments.
@@ -80,12 +113,14 @@ struct DeviceState {
     std::optional<std::int32_t> temperatureCelsius;
     std::optional<std::uint64_t> powerMilliwatts;
     std::optional<Time> sampledAt; ///< time of the last reading from the driver; unset: never
-};
-
-/// Every device and every environment at one moment.
-struct Overview {
-    std::vector<DeviceState> devices;      ///< by index
-    std::vector<Environment> environments; ///< oldest first
+    std::string pciAddress;        ///< such as "0000:65:00.0"; empty if unknown
+    std::optional<std::uint32_t> powerLimitMilliwatts;
+    std::optional<std::string> reservedFor; ///< "slurm": only Slurm jobs get the device
+    /// No environment holds it, nothing outside genv uses it, its health is "ok", and it is not
+    /// reserved.
+    bool isFree = false;
+    std::uint64_t unaccountedMemoryBytes = 0; ///< used memory that no process accounts for
+    std::uint64_t refusedOpens = 0; ///< by users who do not hold it, since the service started
 };
 
 /// The use of one device by a compute process.
@@ -230,14 +265,10 @@ struct HistoryEvent {
     std::optional<std::chrono::microseconds> left; ///< time until a lease ends or a rule acts
     std::optional<Time> since;                     ///< when the reported state began
     std::optional<std::string> settings;           ///< the settings changed by a policy change
-};
-
-/// Further details of an event.
-struct HistoryDetails {
-    std::optional<std::string> parent;          ///< the parent of the event's environment
-    std::optional<std::uint32_t> callerLogin;   ///< uid of the login that acted as root
-    std::optional<std::string> callerLoginUser; ///< the name of that user
-    std::optional<std::string> command;         ///< the name of the process with this PID
+    std::optional<std::string> parent;             ///< the parent of the environment
+    std::optional<std::uint32_t> callerLogin;      ///< uid of the login that acted as root
+    std::optional<std::string> callerLoginUser;    ///< the name of that user
+    std::optional<std::string> command;            ///< the name of the process with this PID
 };
 
 } // namespace genv

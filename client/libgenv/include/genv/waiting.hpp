@@ -4,8 +4,11 @@
 
 #include "genv/export.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace genv {
 
@@ -21,7 +24,20 @@ class GENV_EXPORT Waiting {
     /// client.
     Waiting& setChanged(std::function<void()> changed);
 
+    /// Sets a function that returns after how long the function of setChanged() is called again
+    /// although nothing has changed, such as for a countdown. Nothing: not until a change.
+    Waiting& setAgain(std::function<std::optional<std::chrono::milliseconds>()> again);
+
+    /// Sets a function that returns for how long the function of setChanged() is not called again.
+    /// By default, every change calls it. With many requests in the queue, pauses spare the
+    /// service, to which each of them puts the same questions after a change.
+    Waiting& setPause(std::function<std::chrono::milliseconds()> pause);
+
     struct Values;
+    /// For internal use by the library.
+    [[gnu::visibility("hidden")]] Waiting& setObject(const std::string& path);
+    /// For internal use by the library.
+    [[gnu::visibility("hidden")]] Waiting& setRepeats(bool repeats);
     /// For internal use by the library.
     [[gnu::visibility("hidden"), nodiscard]] const Values& values() const;
 

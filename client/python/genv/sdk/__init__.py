@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Any, ContextManager, List, Optional
+from typing import Any, ContextManager, List, Optional, Union
 
 from genv import activation, contract, locking, project, service, variables, waiting
 from genv.activation import Activation
@@ -48,10 +48,12 @@ __all__ = [
     "lock",
     "over_subscribable",
     "parent",
+    "preemptible",
     "refresh_attached",
     "refresh_configuration",
     "save_configuration",
     "set_over_subscribable",
+    "set_preemptible",
 ]
 
 
@@ -78,6 +80,7 @@ def activate(
     within: Optional[str] = None,
     over_subscribable: bool = False,
     priority: int = 0,
+    preemptible: Union[bool, str] = False,
 ) -> Activation:
     """Starts or joins an environment for this process: a context manager, whose value is the id, and a decorator.
 
@@ -88,6 +91,8 @@ def activate(
         available, this is a warning.
     allow_over_subscription: may also attach GPUs that others hold. Other users must consent, or an administrator must.
     over_subscribable: lets other users share the GPUs of the new environment.
+    preemptible: lends the GPUs: a request that finds too few free GPUs parks the new environment (True or "park"), and
+        ends it where it cannot be parked ("end").
     wait: if GPUs are attached, waits in the queue until they are free, for at most `timeout` seconds.
     priority: the place of the request among your own that wait, from -100 to 100; higher ones come first.
     lifetime: the number of seconds after which the environment ends.
@@ -103,7 +108,18 @@ def activate(
     attach().
     """
     return Activation(
-        eid, config, load, attach, allow_over_subscription, wait, timeout, lifetime, within, over_subscribable, priority
+        eid,
+        config,
+        load,
+        attach,
+        allow_over_subscription,
+        wait,
+        timeout,
+        lifetime,
+        within,
+        over_subscribable,
+        priority,
+        preemptible,
     )
 
 
@@ -171,6 +187,7 @@ def attach(
     timeout: Optional[Span] = None,
     lifetime: Optional[Span] = None,
     priority: int = 0,
+    preemptible: Union[bool, str, None] = None,
 ) -> List[int]:
     """Attaches devices, all of them or none, and returns the indices of all attached devices.
 
@@ -183,11 +200,15 @@ def attach(
         restart of the service does not.
     priority: the place of the request among your own that wait, from -100 to 100; higher ones come first.
     lifetime: the number of seconds after which these devices are detached.
+    preemptible: lends all GPUs of the environment from now on, as in activate(), or no longer (False).
 
     Raises DeviceUnavailable, NotEnoughDevices, NoSuchDevice, QuotaExceeded, Timeout, LimitsExceeded and InvalidArgs.
     """
     active_eid = activation.require()
-    if all(option is None for option in (index, gpus, uuid, model, lifetime)) and configuration().gpus is None:
+    if (
+        all(option is None for option in (index, gpus, uuid, model, lifetime, preemptible))
+        and configuration().gpus is None
+    ):
         return refresh_attached()
     options: Options = {}
     for name, signature, value in (
@@ -200,6 +221,8 @@ def attach(
             options[name] = service.variant(signature, value, name)
     if allow_over_subscription:
         options["over-subscribe"] = ("b", True)
+    if preemptible is not None:
+        options["preemptible"] = service.preemptible(preemptible)
     if lifetime is not None:
         options["lifetime"] = service.variant("t", waiting.seconds(lifetime, "lifetime"), "lifetime")
     if wait:
@@ -269,6 +292,22 @@ def set_over_subscribable(allowed: bool) -> None:
         service.about_environment(
             connection, active_eid, contract.CONFIGURE, {"over-subscribable": ("b", bool(allowed))}, []
         )
+
+
+def preemptible() -> str:
+    """Returns whether the GPUs of the environment are on loan: "no", "park" or "end", as in activate()."""
+    active_eid = activation.require()
+    with Connection() as connection:
+        return activation.current(connection, active_eid).preemptible
+
+
+def set_preemptible(kind: Union[bool, str]) -> None:
+    """Lends the GPUs of the environment, as in activate(), or no longer (False)."""
+    active_eid = activation.require()
+    option = service.preemptible(kind)
+    with Connection() as connection:
+        activation.current(connection, active_eid)
+        service.about_environment(connection, active_eid, contract.CONFIGURE, {"preemptible": option}, [])
 
 
 def detach(index: Optional[int] = None) -> List[int]:

@@ -16,7 +16,6 @@ namespace genv::standin {
 
 namespace {
 
-namespace nvml = service::nvml;
 using nvml::Return;
 using Handle = nvml::Device;
 

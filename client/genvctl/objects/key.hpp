@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// An entry of the tables of keys.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace genv::ctl::schema {
+
+/// A key of a thing. Amounts have their unit in the name.
+struct Key {
+    std::string_view name;
+    /// "text", "integer", "number", "boolean", "time" or "texts" (an object of texts), the name of
+    /// another thing, or "list of" one of these.
+    std::string_view type;
+    std::string_view meaning; ///< a phrase in Markdown
+};
+
+} // namespace genv::ctl::schema

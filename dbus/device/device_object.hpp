@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// dev.genv.Device on the bus: a view of one device in the ledger, identified by its index. The
+// Publisher creates and destroys it, but never from within one of its own handlers.
+#pragma once
+
+#include "dbus/calls/bus_context.hpp"
+#include "dbus/calls/managed_objects.hpp"
+#include "dbus/device_adaptor.hpp"
+#include "dbus/properties.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <string>
+#include <vector>
+
+namespace genv::dbus {
+
+class DeviceObject
+    : public sdbus::AdaptorInterfaces<dev::genv::Device_adaptor, sdbus::ManagedObject_adaptor,
+                                      sdbus::Properties_adaptor> {
+  public:
+    /// All referenced objects must outlive this one.
+    DeviceObject(sdbus::IConnection& connection, core::Ledger& ledger,
+                 const core::RefusalWatch& refusals, const Calls& calls, core::DeviceIndex index);
+    virtual ~DeviceObject();
+    DeviceObject(const DeviceObject&) = delete;
+    DeviceObject& operator=(const DeviceObject&) = delete;
+
+    /// Writes the object with all its properties.
+    void write(ManagedObjectsWriter& writer);
+
+    /// Emit the signals that the object was added, that it is removed, or that these properties
+    /// changed.
+    void emitAdded();
+    void emitRemoved();
+    void emitChanged(const std::vector<std::string>& properties);
+
+  private:
+    friend DeviceProperties;
+    friend ManagedObjectsWriter;
+
+    void Detach(sdbus::Result<>&& result, std::string environment) override;
+
+    uint32_t Index() override { return index_; }
+    std::string UUID() override;
+    std::string Model() override;
+    std::string PCIAddress() override;
+    uint64_t TotalMemory() override;
+    uint64_t AvailableMemory() override;
+    bool Free() override;
+    uint64_t UnaccountedMemory() override;
+    std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> Attachments() override;
+    std::string LockedBy() override;
+    std::string Health() override;
+    std::string ReservedFor() override;
+    uint64_t UsedMemory() override;
+    uint32_t Utilization() override;
+    int32_t Temperature() override;
+    uint64_t PowerUsage() override;
+    uint32_t PowerLimit() override;
+    uint64_t RefusedOpens() override;
+    uint64_t SampledAt() override;
+
+    [[nodiscard]] const core::TableDevice& self() const { return ledger_.device(index_); }
+
+    core::Ledger& ledger_;
+    const core::RefusalWatch& refusals_;
+    const Calls& calls_;
+    const core::DeviceIndex index_;
+};
+
+} // namespace genv::dbus

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The options of Activate, except those of a Slurm job (job_activation.hpp).
+#pragma once
+
+#include "core/model/environment.hpp"
+#include "dbus/calls/call_options.hpp"
+#include "dbus/calls/environment_options.hpp"
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include <optional>
+#include <string>
+
+namespace genv::dbus {
+
+/// The options of a call, with their default values filled in.
+struct WantedActivation {
+    std::optional<core::EnvironmentId> id;
+    core::EnvironmentConfiguration configuration;
+    bool attach = false;
+    bool overSubscribe = false;
+    std::optional<NamedDevices> named;
+    std::optional<std::string> model;
+    core::Uid owner = 0;
+    std::optional<core::EnvironmentId> within;
+    std::optional<core::Pid> pid;
+    std::optional<sdbus::UnixFd> process;
+    std::optional<std::string> jupyterKernel;
+    WaitOptions waiting;
+};
+
+/// Reads the options of a call. Throws core::Error(InvalidArgs) if an option is unknown or does not
+/// fit another one, and core::Error(AccessDenied) if only root may give the id.
+WantedActivation readWantedActivation(VariantMap values, core::Uid caller);
+
+} // namespace genv::dbus
