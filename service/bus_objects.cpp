@@ -3,6 +3,7 @@
 
 #include "dbus/contract/names.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace genv::service {
@@ -20,6 +21,8 @@ constexpr const char* disconnections =
 BusObjects::BusObjects(BusCalls& calls, journal::RefusalLog& refusals, dbus::BusContext context,
                        std::function<void()> disconnected)
     : calls_(calls), refusals_(refusals), context_(std::move(context)),
+      bus_(dbus::compat::makeProxy(*calls.questions, dbus::contract::busDriver,
+                                   dbus::contract::busDriverPath)),
       manager_(*calls.connection, context_, GENV_VERSION),
       publisher_(*calls.connection, context_, manager_),
       notices_(context_.sharing, context_.machine, context_.runtime, manager_),
@@ -48,7 +51,21 @@ void BusObjects::onDisconnected(const std::string& busName) {
     refusals_.onDisconnected(busName);
     calls_.callers.onDisconnected(busName);
     manager_.onDisconnected(busName);
-    calls_.waitingCalls.onDisconnected(busName);
+    if (calls_.waitingCalls.has(busName))
+        cancelWaits(busName);
+}
+
+// A bus that ends closes the connections of its clients one by one, and may report each to the
+// service, which is still connected. Their waits keep their places in the queue. So a wait is
+// canceled only once the bus has answered after that, which it does not while it ends.
+void BusObjects::cancelWaits(const std::string& busName) {
+    const sdbus::MethodCall question =
+        dbus::compat::makeCall(*bus_, dbus::contract::busDriver, "GetId");
+    dbus::compat::send(*bus_, question, std::chrono::microseconds::max(),
+                       [this, busName](sdbus::Message&, const sdbus::Error* error) {
+                           if (error == nullptr)
+                               calls_.waitingCalls.onDisconnected(busName);
+                       });
 }
 
 } // namespace genv::service

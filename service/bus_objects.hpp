@@ -12,6 +12,7 @@
 #include "service/loop/bus_source.hpp"
 
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace genv::service {
@@ -32,10 +33,12 @@ class BusObjects {
   private:
     [[nodiscard]] sdbus::Slot watchClients();
     void onDisconnected(const std::string& busName);
+    void cancelWaits(const std::string& busName);
 
     BusCalls& calls_;
     journal::RefusalLog& refusals_;
     const dbus::BusContext context_;
+    const std::unique_ptr<sdbus::IProxy> bus_; ///< the bus itself
     dbus::ManagerObject manager_;
     dbus::Publisher publisher_;
     dbus::Notices notices_;

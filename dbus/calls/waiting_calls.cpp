@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dbus/calls/waiting_calls.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace genv::dbus {
@@ -10,6 +11,11 @@ std::shared_ptr<void> WaitingCalls::remember(Waiting call) {
     waiting_.emplace(number, std::move(call));
     return {this,
             [number](void* calls) { static_cast<WaitingCalls*>(calls)->waiting_.erase(number); }};
+}
+
+bool WaitingCalls::has(const std::string& busName) const {
+    return std::ranges::any_of(
+        waiting_, [&](const auto& waiting) { return waiting.second.busName == busName; });
 }
 
 void WaitingCalls::onDisconnected(const std::string& busName) {

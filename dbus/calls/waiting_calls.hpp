@@ -28,6 +28,8 @@ class WaitingCalls {
         return remember({reply.caller().busName, [reply] { reply.drop(); }, std::move(cancel)});
     }
 
+    /// Whether calls of a connection wait.
+    [[nodiscard]] bool has(const std::string& busName) const;
     /// Cancels the waiting calls of a closed connection.
     void onDisconnected(const std::string& busName);
 
