@@ -15,8 +15,7 @@ class TestActivation:
         assert world.holders()[3] == [alice.eid]
         alice.process.kill()
         alice.process.wait()
-        while world.holders():
-            pass
+        until(lambda: not world.holders(), "the free GPUs")
 
     def test_the_projects_folder_is_loaded(self, world):
         assert world.run("alice", """
