@@ -22,7 +22,8 @@ class CompileEach(unittest.TestCase):
             entries = []
             for file, text in sources.items():
                 (folder / file).write_text(text, encoding="utf-8")
-                entries.append({"directory": name, "command": f"c++ -o {file}.o -c {file}", "file": file})
+                if file.endswith(".cpp"):
+                    entries.append({"directory": name, "command": f"c++ -o {file}.o -c {file}", "file": file})
             (folder / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
             output = io.StringIO()
             with contextlib.redirect_stdout(output):
@@ -39,6 +40,15 @@ class CompileEach(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("b.cpp:1", text)
         self.assertNotIn("a.cpp", text)
+
+    def test_headers_that_many_files_share_hide_no_missing_include(self):
+        whole = {f"{number}.cpp": WHOLE for number in range(compile_each.FEW_FILES)}
+        status, text, _ = self.compile({**whole, "own.hpp": "#if 0\n#include <string>\n#endif\n",
+                                        "a.cpp": INCOMPLETE, "b.cpp": '#include "own.hpp"\n' + INCOMPLETE})
+        self.assertEqual(status, 1)
+        for file in ("a.cpp:1", "b.cpp:2"):
+            self.assertIn(file, text)
+        self.assertNotIn("0.cpp", text)
 
     def test_a_database_without_a_file_is_rejected(self):
         self.assertEqual(self.compile({})[0], 1)
