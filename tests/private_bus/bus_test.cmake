@@ -45,19 +45,3 @@ function(genv_add_bus_test)
     TIMEOUT ${TEST_TIMEOUT}
     LABELS "bus;${TEST_LABELS}")
 endfunction()
-
-# genv_find_suites(VARIABLE source...): finds the GoogleTest suites in these sources, so that none is forgotten if each
-# is a test of its own.
-function(genv_find_suites variable)
-  set(suites "")
-  foreach(source ${ARGN})
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-    file(STRINGS ${source} tests REGEX "^TEST(_F|_P)?\\([A-Za-z0-9]+,")
-    foreach(test ${tests})
-      string(REGEX REPLACE "^[A-Z_]+\\(([A-Za-z0-9]+),.*" "\\1" suite "${test}")
-      list(APPEND suites ${suite})
-    endforeach()
-  endforeach()
-  list(REMOVE_DUPLICATES suites)
-  set(${variable} ${suites} PARENT_SCOPE)
-endfunction()
