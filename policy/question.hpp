@@ -4,50 +4,18 @@
 #pragma once
 
 #include "core/base/process.hpp"
+#include "core/model/target.hpp"
 #include "policy/actions.hpp"
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace genv::policy {
 
-/// A user who holds a device.
-struct DeviceHolder {
-    core::Uid uid = 0;
-    std::string name;
-
-    friend bool operator==(const DeviceHolder&, const DeviceHolder&) = default;
-};
-
-/// Devices that a call would over-subscribe without the consent of their holders.
-struct HeldDevices {
-    std::vector<std::uint32_t> indices;
-    std::vector<DeviceHolder> holders; ///< users who did not consent, without duplicates
-
-    friend bool operator==(const HeldDevices&, const HeldDevices&) = default;
-};
-
-/// The target of a call, as far as it is known. Fields that do not apply are empty.
-struct Target {
-    std::optional<std::string> environment; ///< id of the environment
-    std::optional<core::Uid> owner;         ///< owner of the environment, or uid of the process
-    std::string ownerName;
-    std::optional<std::string> parent;    ///< id of the environment whose devices are shared
-    std::optional<core::Uid> parentOwner; ///< owner of that environment
-    std::string parentOwnerName;
-    std::vector<std::uint32_t> devices; ///< indices of the devices that would change hands
-    std::optional<std::uint32_t> gpus;  ///< number of requested devices
-    bool overSubscribes = false;        ///< over-subscription was requested
-    HeldDevices withoutConsent = {};    ///< those of the devices whose holders did not consent
-    std::optional<core::Pid> pid;
-    bool dryRun = false;     ///< nothing would change
-    bool extendsJob = false; ///< Slurm would be asked to end a job later
-
-    friend bool operator==(const Target&, const Target&) = default;
-};
+using core::DeviceHolder;
+using core::HeldDevices;
+using core::Target;
 
 /// A question for polkit.
 struct Question {

@@ -28,47 +28,34 @@ std::vector<Value> once(const std::vector<Value>& values) {
     return result;
 }
 
-void addHolders(policy::HeldDevices& held, const core::Placement::Device& device,
-                const core::LedgerView& ledger) {
-    if (!device.withoutConsent.empty())
-        held.indices.push_back(device.facts.index);
-    for (const core::EnvironmentId& id : device.withoutConsent) {
-        const core::EnvironmentRecord* environment = ledger.find(id);
-        if (environment != nullptr &&
-            std::ranges::find(held.holders, environment->uid, &policy::DeviceHolder::uid) ==
-                held.holders.end())
-            held.holders.push_back({environment->uid, environment->user});
-    }
-}
-
 } // namespace
 
-WaitOptions takeWaitOptions(CallOptions& options) {
-    WaitOptions waiting = takeResumeOptions(options);
-    waiting.lifetime = options.takeSeconds("lifetime");
-    return waiting;
+core::RequestTerms takeWaitOptions(CallOptions& options) {
+    core::RequestTerms terms = takeResumeOptions(options);
+    terms.lifetime = options.takeSeconds("lifetime");
+    return terms;
 }
 
-WaitOptions takeResumeOptions(CallOptions& options) {
-    WaitOptions waiting;
-    waiting.wait = options.takeFlag("wait");
-    waiting.holdForQuota = options.takeFlag("hold-for-quota");
-    waiting.timeout = options.takeSeconds("timeout");
+core::RequestTerms takeResumeOptions(CallOptions& options) {
+    core::RequestTerms terms;
+    terms.wait = options.takeFlag("wait");
+    terms.holdForQuota = options.takeFlag("hold-for-quota");
+    terms.timeout = options.takeSeconds("timeout");
     const auto priority = options.take<std::int32_t>("priority");
-    if (priority && !waiting.wait)
+    if (priority && !terms.wait)
         core::fail(core::ErrorCode::InvalidArgs,
                    "priority orders the waiting requests of a user; it needs wait");
     if (priority && (*priority < -core::maxPriority || *priority > core::maxPriority))
         core::fail(core::ErrorCode::InvalidArgs, "invalid priority {}: expected {} to {}",
                    *priority, -core::maxPriority, core::maxPriority);
-    waiting.priority = priority.value_or(0);
-    if (waiting.timeout && !waiting.wait)
+    terms.priority = priority.value_or(0);
+    if (terms.timeout && !terms.wait)
         core::fail(core::ErrorCode::InvalidArgs,
                    "timeout says how long to wait at most; it needs wait");
-    if (waiting.holdForQuota && !waiting.wait)
+    if (terms.holdForQuota && !terms.wait)
         core::fail(core::ErrorCode::InvalidArgs,
                    "hold-for-quota is an option of a request that waits; it needs wait");
-    return waiting;
+    return terms;
 }
 
 std::optional<NamedDevices> takeNamedDevices(CallOptions& options) {
@@ -119,7 +106,7 @@ AttachCallOptions readAttachOptions(VariantMap values, const core::EnvironmentRe
     request.overSubscribe = options.takeFlag("over-subscribe");
     const bool exact = options.takeFlag("exact");
     request.share = environment.configuration.gpuMemory;
-    wanted.waiting = takeWaitOptions(options);
+    wanted.terms = takeWaitOptions(options);
     wanted.preemptible = takePreemptible(options);
     options.finish();
 
@@ -144,29 +131,6 @@ AttachCallOptions readAttachOptions(VariantMap values, const core::EnvironmentRe
             "environment {} has no device count configured; configure gpus, or give count or index",
             environment.id);
     return wanted;
-}
-
-const core::EnvironmentRecord& sameEnvironment(const core::LedgerView& ledger,
-                                               const core::EnvironmentId& id,
-                                               std::uint64_t sequence) {
-    const core::EnvironmentRecord* environment = ledger.find(id);
-    if (environment == nullptr || environment->sequence != sequence)
-        core::fail(core::ErrorCode::NoSuchEnvironment, "environment {} ended in the meantime", id);
-    return *environment;
-}
-
-void addParent(policy::Target& target, const core::EnvironmentRecord& parent) {
-    target.parent = parent.id;
-    target.parentOwner = parent.uid;
-    target.parentOwnerName = parent.user;
-}
-
-policy::Target targetOf(const core::EnvironmentRecord& environment) {
-    policy::Target target;
-    target.environment = environment.id;
-    target.owner = environment.uid;
-    target.ownerName = environment.user;
-    return target;
 }
 
 core::EnvironmentConfigurationChange
@@ -204,19 +168,6 @@ readConfigurationChange(VariantMap set, const std::vector<std::string>& unset) {
                        core::escaped(field));
     }
     return change;
-}
-
-void addDevices(policy::Target& target, const core::Plan& plan, bool overSubscribe,
-                const core::LedgerView& ledger) {
-    const core::Placement& placement = core::placementOf(plan);
-    target.overSubscribes = overSubscribe;
-    target.gpus = static_cast<std::uint32_t>(placement.attach.size());
-    if (std::holds_alternative<core::PlannedWait>(plan))
-        return; // the devices are not known yet
-    for (const core::Placement::Device& device : placement.attach) {
-        target.devices.push_back(device.facts.index);
-        addHolders(target.withoutConsent, device, ledger);
-    }
 }
 
 core::ProcessIdentity foundJupyterKernel(const std::string& jupyterKernel,

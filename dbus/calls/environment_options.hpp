@@ -4,32 +4,21 @@
 
 #include "core/ledger/ledger.hpp"
 #include "core/model/environment.hpp"
-#include "core/placement/placement.hpp"
 #include "core/ports/jupyter_kernels.hpp"
+#include "core/requests/device_request.hpp"
 #include "dbus/calls/call_options.hpp"
-#include "policy/question.hpp"
 
-#include <chrono>
 #include <optional>
 #include <variant>
 
 namespace genv::dbus {
 
-/// Whether a request may wait, and the lifetime of its grant.
-struct WaitOptions {
-    bool wait = false;
-    bool holdForQuota = false; ///< while a quota forbids the request, it waits and is not refused
-    std::optional<std::chrono::seconds> timeout; ///< timeout of the wait
-    std::optional<std::chrono::seconds> lifetime;
-    std::int32_t priority = 0; ///< of the wait among those of its user
-};
-
 /// Takes the options that Activate and Attach share. Throws core::Error(InvalidArgs).
-WaitOptions takeWaitOptions(CallOptions& options);
+core::RequestTerms takeWaitOptions(CallOptions& options);
 
 /// Takes the options of Resume, which are those of a request that waits, without a lifetime. Throws
 /// core::Error(InvalidArgs).
-WaitOptions takeResumeOptions(CallOptions& options);
+core::RequestTerms takeResumeOptions(CallOptions& options);
 
 /// The devices that a call names.
 using NamedDevices = std::variant<core::IndicesWanted, core::UuidsWanted>;
@@ -50,31 +39,15 @@ void requireMayLend(bool isWithin, std::optional<core::Preemptible> preemptible)
 struct AttachCallOptions {
     core::AttachRequest request;
     std::optional<core::Preemptible> preemptible; ///< of the environment; unset: as it is
-    WaitOptions waiting;
+    core::RequestTerms terms;
 };
 
 /// Reads the options of Attach for this environment. Throws core::Error(InvalidArgs).
 AttachCallOptions readAttachOptions(VariantMap options, const core::EnvironmentRecord& environment);
 
-/// Returns the environment of a call. An environment that ended and was created again with the same
-/// id is a different one. Throws core::Error(NoSuchEnvironment).
-const core::EnvironmentRecord& sameEnvironment(const core::LedgerView& ledger,
-                                               const core::EnvironmentId& id,
-                                               std::uint64_t sequence);
-
-/// Adds the environment whose devices are shared to a target.
-void addParent(policy::Target& target, const core::EnvironmentRecord& parent);
-
-/// Returns the target of a call about an environment.
-policy::Target targetOf(const core::EnvironmentRecord& environment);
-
 /// Reads the arguments of Configure. Throws core::Error(InvalidArgs).
 core::EnvironmentConfigurationChange readConfigurationChange(VariantMap set,
                                                              const std::vector<std::string>& unset);
-
-/// Adds the devices of a plan to a target, with the holders who did not consent to share them.
-void addDevices(policy::Target& target, const core::Plan& plan, bool overSubscribe,
-                const core::LedgerView& ledger);
 
 /// Returns the process that was found for a Jupyter kernel. Throws core::Error(NoSuchProcess) if
 /// there is none, or more than one.

@@ -14,6 +14,7 @@
 
 #include "core/base/error.hpp"
 #include "core/queue/turns.hpp"
+#include "core/requests/approval.hpp"
 #include "dbus/calls/reply.hpp"
 #include "policy/authorizer.hpp"
 
@@ -27,11 +28,7 @@
 
 namespace genv::dbus {
 
-/// What an authorization relies on.
-enum class Approval {
-    Rules,  ///< polkit's rules and defaults, or none was needed
-    Person, ///< somebody answered a prompt, and approved what was named in it
-};
+using core::Approval;
 
 class Gate {
   public:

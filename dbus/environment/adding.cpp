@@ -34,14 +34,14 @@ class AddingProcess : public Operation<AddingProcess, Reply<>> {
     }
 
     [[nodiscard]] const core::EnvironmentRecord& environment() const {
-        return sameEnvironment(ledger_, id_, sequence_);
+        return core::sameEnvironment(ledger_, id_, sequence_);
     }
 
     void ask(const core::ProcessRead<core::PinnedProcess>& read) {
         process_ = read.get();
         reading_.reset();
         static_cast<void>(adopted()); // refuses the call before polkit is asked
-        calls_.gate.pass(reply_, targetOf(environment()), later(&AddingProcess::add));
+        calls_.gate.pass(reply_, core::targetOf(environment()), later(&AddingProcess::add));
     }
 
     void add() {
@@ -76,12 +76,12 @@ class AddingJupyterKernel : public Operation<AddingJupyterKernel, Reply<>> {
     // can trigger useless searches.
     void start() {
         core::requireIdentifier(jupyterKernel_, "kernel");
-        calls_.gate.pass(reply_, targetOf(environment()), later(&AddingJupyterKernel::find));
+        calls_.gate.pass(reply_, core::targetOf(environment()), later(&AddingJupyterKernel::find));
     }
 
   private:
     [[nodiscard]] const core::EnvironmentRecord& environment() const {
-        return sameEnvironment(ledger_, id_, sequence_);
+        return core::sameEnvironment(ledger_, id_, sequence_);
     }
 
     void find() {

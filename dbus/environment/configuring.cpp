@@ -26,12 +26,13 @@ class Configuring : public Operation<Configuring, Reply<>> {
         requireMayLend(environment().parent.has_value(), change_.preemptible);
         if (change_.lifetime && *change_.lifetime)
             core::requireLease(environment()); // refuses the call before polkit is asked
-        context_.calls.gate.pass(reply_, targetOf(environment()), later(&Configuring::learnOwner));
+        context_.calls.gate.pass(reply_, core::targetOf(environment()),
+                                 later(&Configuring::learnOwner));
     }
 
   private:
     [[nodiscard]] const core::EnvironmentRecord& environment() const {
-        return sameEnvironment(context_.sharing.ledger, id_, sequence_);
+        return core::sameEnvironment(context_.sharing.ledger, id_, sequence_);
     }
 
     void learnOwner() {
@@ -40,7 +41,7 @@ class Configuring : public Operation<Configuring, Reply<>> {
 
     void admit(const core::UserInfo& owner) {
         if (const core::QuotaViolation violation = violationOf(owner))
-            context_.calls.gate.passQuota(reply_, targetOf(environment()), *violation,
+            context_.calls.gate.passQuota(reply_, core::targetOf(environment()), *violation,
                                           later(&Configuring::applyExempt));
         else
             apply(false);

@@ -97,12 +97,12 @@ template <typename... Values, typename Act>
 void EnvironmentObject::manage(const Reply<Values...>& reply,
                                std::vector<core::DeviceIndex> devices, Act act) {
     const core::EnvironmentRecord& environment = self();
-    policy::Target target = targetOf(environment);
+    policy::Target target = core::targetOf(environment);
     target.devices = std::move(devices);
     context_.calls.gate.pass(
         reply, target,
         [&ledger = context_.sharing.ledger, id = id_, sequence = environment.sequence,
-         act = std::move(act)] { act(sameEnvironment(ledger, id, sequence)); });
+         act = std::move(act)] { act(core::sameEnvironment(ledger, id, sequence)); });
 }
 
 void EnvironmentObject::Attach(sdbus::Result<std::vector<uint32_t>>&& result,

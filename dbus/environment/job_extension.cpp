@@ -25,14 +25,14 @@ class JobExtension : public Operation<JobExtension, Reply<>> {
           job_(environment.job->id), lifetime_(lifetime) {}
 
     void start() {
-        policy::Target target = targetOf(environment());
+        policy::Target target = core::targetOf(environment());
         target.extendsJob = true;
         context_.calls.gate.pass(reply_, target, later(&JobExtension::learnOwner));
     }
 
   private:
     [[nodiscard]] const core::EnvironmentRecord& environment() const {
-        return sameEnvironment(context_.sharing.ledger, id_, sequence_);
+        return core::sameEnvironment(context_.sharing.ledger, id_, sequence_);
     }
 
     void learnOwner() {

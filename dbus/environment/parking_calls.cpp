@@ -3,8 +3,8 @@
 
 #include "core/base/duration.hpp"
 #include "core/base/error.hpp"
-#include "dbus/calls/device_request.hpp"
 #include "dbus/calls/environment_options.hpp"
+#include "dbus/calls/granting.hpp"
 #include "dbus/calls/operation.hpp"
 #include "dbus/calls/waiting_calls.hpp"
 
@@ -15,136 +15,89 @@ namespace genv::dbus {
 
 namespace {
 
-void requireParked(const core::EnvironmentRecord& environment) {
-    if (!environment.isAt(core::ParkingStep::Parked))
-        core::fail(core::ErrorCode::NotParked, "environment {} is not parked", environment.id);
-    if (!environment.waits.empty())
-        core::fail(core::ErrorCode::Busy, "environment {} already waits for its GPUs",
-                   environment.id);
-}
-
 // A pending call of Resume. The functions that wait for the next step keep it alive.
 class Resuming : public Operation<Resuming, ResumeReply> {
   public:
     Resuming(const BusContext& context, ResumeReply reply,
-             const core::EnvironmentRecord& environment, WaitOptions waiting)
-        : Operation(std::move(reply)), context_(context), id_(environment.id),
-          sequence_(environment.sequence), owner_{environment.uid, environment.user, {}},
-          waiting_(waiting),
-          request_(environment.parking ? core::requestToResume(*environment.parking)
-                                       : core::AttachRequest{}) {}
+             const core::EnvironmentRecord& environment, core::RequestTerms terms)
+        : Operation(std::move(reply)),
+          context_(context), wanted_{environment.id, environment.sequence,
+                                     environment.parking
+                                         ? core::requestToResume(*environment.parking)
+                                         : core::AttachRequest{},
+                                     std::nullopt, true},
+          terms_(terms) {}
 
     void start() {
         if (environment().awaitsResume()) {
-            context_.calls.gate.pass(reply_, targetOf(environment()), later(&Resuming::join));
+            context_.calls.gate.pass(reply_, core::targetOf(environment()), later(&Resuming::join));
             return;
         }
         if (!environment().isAt(core::ParkingStep::Parked)) {
-            context_.calls.gate.pass(reply_, targetOf(environment()),
+            context_.calls.gate.pass(reply_, core::targetOf(environment()),
                                      later(&Resuming::awaitProcesses));
             return;
         }
-        if (waiting_.wait) {
-            context_.sharing.queue.requireNotDismissed(id_, request_, caller().uid);
+        if (terms_.wait) {
+            context_.sharing.queue.requireNotDismissed(wanted_.environment, wanted_.request,
+                                                       caller().uid);
             present_ = context_.calls.waitingCalls.remember(reply_);
         }
-        context_.machine.users.describe(owner_.uid, later(&Resuming::takeOwner));
+        context_.machine.users.describe(environment().uid, later(&Resuming::takeOwner));
     }
 
   private:
     [[nodiscard]] const core::EnvironmentRecord& environment() const {
-        return sameEnvironment(context_.sharing.ledger, id_, sequence_);
-    }
-
-    [[nodiscard]] std::optional<core::Queue::Ticket> abandoned() const {
-        return context_.sharing.queue.abandoned(id_, request_);
+        return core::sameEnvironment(context_.sharing.ledger, wanted_.environment,
+                                     wanted_.sequence);
     }
 
     void takeOwner(const core::UserInfo& owner) {
-        owner_ = owner;
-        const auto self = shared_from_this();
-        DeviceRequest request;
-        request.plan = [self] { return self->plan(); };
-        request.target = [self](const auto& plan) { return self->target(*plan); };
-        request.stillHolds = [self](const core::Plan& plan) {
-            return self->context_.sharing.queue.stillHolds(plan, &self->environment());
-        };
-        request.quota = [self](const auto& plan) { return self->quota(*plan); };
-        request.apply = [self](const auto& plan, bool exempt) { self->apply(*plan, exempt); };
-        request.mayWait = waiting_.wait;
-        request.hold = [self] { return self->hold(); };
-        carryOut(context_, reply_, std::move(request));
+        core::DeviceRequest request{wanted_, owner, caller().uid, terms_};
+        carryOut(context_, reply_, request,
+                 [self = shared_from_this(), request](const core::RequestGrant& grant,
+                                                      const core::RequestState& state) {
+                     self->take(core::give(request, grant, {}, self->caller().actor(), state),
+                                request.owner);
+                 });
     }
 
-    [[nodiscard]] std::optional<core::Plan> plan() const {
-        if (!abandoned())
-            requireParked(environment());
-        return planFor(context_, request_, &environment(), std::nullopt, waiting_, owner_.uid,
-                       reply_.caller().uid, environment().configuration.preemptible);
-    }
-
-    [[nodiscard]] policy::Target target(const core::Plan& plan) const {
-        policy::Target target = targetOf(environment());
-        addDevices(target, plan, false, context_.sharing.ledger);
-        return target;
-    }
-
-    [[nodiscard]] core::QuotaViolation quota(const core::Plan& plan) const {
-        return core::admitAttachment(context_.sharing.ledger, environment(),
-                                     context_.settings.current().limits.of(owner_), plan,
-                                     keptFor(context_, owner_.uid, &environment(), plan));
-    }
-
-    [[nodiscard]] std::optional<core::Plan> hold() const {
-        if (!waiting_.holdForQuota)
-            return std::nullopt;
-        const core::Plan expected = *plan();
-        return holdPlanFor(context_, request_, core::placementOf(expected), &environment(), owner_,
-                           reply_.caller().uid,
-                           core::willBeLoan(environment().configuration, request_));
-    }
-
-    void apply(const core::Plan& plan, bool exempt) {
-        const auto left = abandoned();
-        if (!left)
-            context_.sharing.ledger.resume(id_, plan, reply_.caller().actor(),
-                                           {exempt, std::nullopt, waiting_.priority});
-        if (std::holds_alternative<core::Placement>(plan)) {
+    void take(const core::Granted& granted, const core::UserInfo& owner) {
+        if (!granted.ticket) {
             awaitProcesses();
             return;
         }
-        awaitDevices(context_.sharing.queue, context_.calls.waitingCalls, reply_,
-                     left ? *left : environment().waits.back().ticket, owner_, waiting_.timeout,
+        awaitDevices(context_.sharing.queue, context_.calls.waitingCalls, reply_, *granted.ticket,
+                     owner, terms_.timeout,
                      [self = shared_from_this()] { self->awaitProcesses(); });
     }
 
     // An environment that was parked for others waits by itself, also if the caller leaves.
     void join() {
-        if (!waiting_.wait && environment().awaitsResume())
+        if (!terms_.wait && environment().awaitsResume())
             core::fail(core::ErrorCode::DeviceUnavailable,
                        "environment {} waits for its GPUs in the queue already, and goes on by "
                        "itself; add --wait to wait until then",
-                       id_);
-        if (waiting_.timeout)
-            timeout_ =
-                context_.runtime.scheduler.after(*waiting_.timeout, [weak = weak_from_this()] {
-                    if (const auto self = weak.lock())
-                        self->reply_.guarded([&] { self->onTimeout(); });
-                });
+                       wanted_.environment);
+        if (terms_.timeout)
+            timeout_ = context_.runtime.scheduler.after(*terms_.timeout, [weak = weak_from_this()] {
+                if (const auto self = weak.lock())
+                    self->reply_.guarded([&] { self->onTimeout(); });
+            });
         awaitProcesses();
     }
 
     void onTimeout() const {
         core::fail(core::ErrorCode::Timeout, "no device became free within {}",
-                   core::formatDuration(*waiting_.timeout));
+                   core::formatDuration(*terms_.timeout));
     }
 
     // With its devices, the environment resumes even if the caller leaves.
     void awaitProcesses() {
         if (!environment().isAt(core::ParkingStep::Resuming) && !environment().awaitsResume())
-            requireParked(environment());
+            core::requireParked(environment());
         present_ = context_.calls.waitingCalls.remember(reply_);
-        context_.sharing.parkings.whenResumed(id_, later(&Resuming::answer));
+        context_.sharing.parkings.whenResumed(wanted_.environment, later(&Resuming::answer));
     }
 
     void answer(const std::optional<core::Error>& refusal) const {
@@ -154,11 +107,8 @@ class Resuming : public Operation<Resuming, ResumeReply> {
     }
 
     const BusContext& context_;
-    const core::EnvironmentId id_;
-    const std::uint64_t sequence_;
-    core::UserInfo owner_;
-    const WaitOptions waiting_;
-    const core::AttachRequest request_;
+    const core::WantedDevices wanted_;
+    const core::RequestTerms terms_;
     std::shared_ptr<void> present_;
     std::unique_ptr<core::Scheduled> timeout_; ///< of a caller that waits for others' takings
 };
@@ -168,12 +118,12 @@ class Resuming : public Operation<Resuming, ResumeReply> {
 void park(const BusContext& context, const ParkReply& reply,
           const core::EnvironmentRecord& environment, VariantMap options) {
     CallOptions(std::move(options)).finish();
-    policy::Target target = targetOf(environment);
+    policy::Target target = core::targetOf(environment);
     target.devices = environment.deviceIndices();
     context.calls.gate.pass(
         reply, target, [&context, reply, id = environment.id, sequence = environment.sequence] {
             core::Parkings& parkings = context.sharing.parkings;
-            static_cast<void>(sameEnvironment(context.sharing.ledger, id, sequence));
+            static_cast<void>(core::sameEnvironment(context.sharing.ledger, id, sequence));
             const auto remembered = context.calls.waitingCalls.remember(
                 reply, [&parkings, id] { parkings.cancel(id); });
             parkings.park(
@@ -189,9 +139,9 @@ void park(const BusContext& context, const ParkReply& reply,
 void resume(const BusContext& context, const ResumeReply& reply,
             const core::EnvironmentRecord& environment, VariantMap options) {
     CallOptions wanted(std::move(options));
-    const WaitOptions waiting = takeResumeOptions(wanted);
+    const core::RequestTerms terms = takeResumeOptions(wanted);
     wanted.finish();
-    std::make_shared<Resuming>(context, reply, environment, waiting)->start();
+    std::make_shared<Resuming>(context, reply, environment, terms)->start();
 }
 
 const char* stateOf(const core::EnvironmentRecord& environment) {

@@ -29,12 +29,12 @@ class RemovingProcess : public Operation<RemovingProcess, Reply<>> {
     /// Starts with a PID of the service's namespace.
     void ask() {
         requireRegistered();
-        calls_.gate.pass(reply_, targetOf(environment()), later(&RemovingProcess::remove));
+        calls_.gate.pass(reply_, core::targetOf(environment()), later(&RemovingProcess::remove));
     }
 
   private:
     [[nodiscard]] const core::EnvironmentRecord& environment() const {
-        return sameEnvironment(sharing_.ledger, id_, sequence_);
+        return core::sameEnvironment(sharing_.ledger, id_, sequence_);
     }
 
     void requireRegistered() const {

@@ -2,7 +2,7 @@
 // The options of Activate, except those of a Slurm job (job_activation.hpp).
 #pragma once
 
-#include "core/model/environment.hpp"
+#include "core/requests/device_request.hpp"
 #include "dbus/calls/call_options.hpp"
 #include "dbus/calls/environment_options.hpp"
 
@@ -15,18 +15,12 @@ namespace genv::dbus {
 
 /// The options of a call, with their default values filled in.
 struct WantedActivation {
-    std::optional<core::EnvironmentId> id;
-    core::EnvironmentConfiguration configuration;
-    bool attach = false;
-    bool overSubscribe = false;
-    std::optional<NamedDevices> named;
-    std::optional<std::string> model;
+    core::WantedEnvironment environment;
     core::Uid owner = 0;
-    std::optional<core::EnvironmentId> within;
     std::optional<core::Pid> pid;
     std::optional<sdbus::UnixFd> process;
     std::optional<std::string> jupyterKernel;
-    WaitOptions waiting;
+    core::RequestTerms terms;
 };
 
 /// Reads the options of a call. Throws core::Error(InvalidArgs) if an option is unknown or does not

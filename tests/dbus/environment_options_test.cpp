@@ -86,9 +86,9 @@ TEST(AttachCallOptions, CarryTheShareThatIsConfiguredAndTheModel) {
     EXPECT_EQ(options.request.model, "a100");
     EXPECT_TRUE(options.request.overSubscribe);
     EXPECT_TRUE(std::get<core::CountWanted>(options.request.wanted).exact);
-    EXPECT_TRUE(options.waiting.wait);
-    EXPECT_EQ(options.waiting.timeout, std::chrono::minutes{1});
-    EXPECT_EQ(options.waiting.lifetime, std::chrono::hours{1});
+    EXPECT_TRUE(options.terms.wait);
+    EXPECT_EQ(options.terms.timeout, std::chrono::minutes{1});
+    EXPECT_EQ(options.terms.lifetime, std::chrono::hours{1});
 }
 
 TEST(AttachCallOptions, AreRefusedWhereTheyContradictEachOther) {
@@ -175,40 +175,6 @@ TEST(Configure, RefusesToSetAndUnsetTheSameOrTwice) {
                   dbus::readConfigurationChange({{"id", text("x")}}, {});
               }),
               ErrorCode::InvalidArgs);
-}
-
-class Target : public LedgerTest {};
-
-TEST_F(Target, NamesTheDevicesThatAPlanGives) {
-    policy::Target target = dbus::targetOf(environment());
-    EXPECT_EQ(target.environment, "20");
-    EXPECT_EQ(target.owner, alice);
-    EXPECT_EQ(target.ownerName, "alice");
-    core::Placement placement;
-    placement.attach = {{gpuFacts(1)}, {gpuFacts(3)}};
-    dbus::addDevices(target, placement, true, ledger);
-    EXPECT_EQ(target.devices, (std::vector<std::uint32_t>{1, 3}));
-    EXPECT_EQ(target.gpus, 2U);
-    EXPECT_TRUE(target.overSubscribes);
-
-    policy::Target waiting;
-    const core::AttachRequest request{core::CountWanted{2}, {}, {}, false};
-    dbus::addDevices(waiting, core::PlannedWait{request, placement}, false, ledger);
-    EXPECT_EQ(waiting.gpus, 2U);
-    EXPECT_TRUE(waiting.devices.empty()) << "which ones it will be is not known";
-}
-
-TEST_F(Target, NamesEachHolderWhoDidNotConsentOnce) {
-    haveGpus(2);
-    activate("10", bob);
-    activate("11", bob);
-    attachIndices("10", {1});
-    attachIndices("11", {1}, true);
-    activate("20", alice);
-    policy::Target target;
-    dbus::addDevices(target, planned("20", {core::CountWanted{2}, {}, {}, true}), true, ledger);
-    EXPECT_EQ(target.devices, (std::vector<std::uint32_t>{0, 1}));
-    EXPECT_EQ(target.withoutConsent, (policy::HeldDevices{{1}, {{bob, "user1002"}}}));
 }
 
 class JupyterKernelPins : public ::testing::Test {

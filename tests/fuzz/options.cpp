@@ -131,8 +131,8 @@ GENV_FUZZ_TARGET(options) {
 
     tryReading([&] {
         const dbus::AttachCallOptions read = dbus::readAttachOptions(*given, environment);
-        expect(!read.waiting.timeout || read.waiting.wait, "only who waits has a time-out");
-        expect(!read.waiting.lifetime || read.waiting.lifetime->count() > 0, "a lease is a time");
+        expect(!read.terms.timeout || read.terms.wait, "only who waits has a time-out");
+        expect(!read.terms.lifetime || read.terms.lifetime->count() > 0, "a lease is a time");
     });
     tryReading([&] {
         const core::EnvironmentConfigurationChange change =
