@@ -10,6 +10,7 @@
 #include "core/queue/queue.hpp"
 #include "core/requests/device_request.hpp"
 
+#include <chrono>
 #include <optional>
 
 namespace genv::core {
@@ -32,7 +33,7 @@ class EvaluatedRequest {
     /// before a restart of the service keeps its position in the queue. Throws the errors of
     /// Queue::place() and Queue::requireRoom(), and others if the request is not possible.
     [[nodiscard]] std::optional<Plan> plan() const;
-    /// Returns core::stillHolds() of Queue for a plan of this request.
+    /// Returns Queue::stillHolds() for a plan of this request.
     [[nodiscard]] bool stillHolds(const Plan& plan) const;
     /// Returns what polkit is to be asked about.
     [[nodiscard]] Target target(const std::optional<Plan>& plan) const;
@@ -48,6 +49,7 @@ class EvaluatedRequest {
     [[nodiscard]] const EnvironmentRecord* environment() const { return environment_; }
     /// Returns the ticket of a request that waited before a restart of the service and is this one.
     [[nodiscard]] std::optional<Queue::Ticket> abandoned(const AttachRequest& request) const;
+    /// Returns the lifetime of the devices, or that of a new environment.
     [[nodiscard]] std::optional<std::chrono::seconds> lifetime() const;
 
   private:

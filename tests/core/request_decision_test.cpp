@@ -86,6 +86,16 @@ TEST_F(RequestDecisions, AskAnewWhenTheSameDeviceWouldBeOverSubscribedNow) {
               (std::vector<core::DeviceHolder>{{bob, ledger.get("20").user}}));
 }
 
+TEST_F(RequestDecisions, AskAnewAlsoIfItsHolderConsentsToThat) {
+    ask({core::IndicesWanted{{0}}, {}, {}, true});
+    allow({0});
+    activate("21", bob, {{}, {}, {}, true, core::Preemptible::No});
+    attachIndices("21", {0});
+    const auto question = decideFor<core::DeviceQuestion>();
+    EXPECT_EQ(question.target.devices, Indices{0});
+    EXPECT_TRUE(question.target.withoutConsent.holders.empty());
+}
+
 TEST_F(RequestDecisions, NeverGiveUpWhileTheDevicesOnlyMove) {
     allow({0});
     for (core::DeviceIndex turn = 0; turn < 100; ++turn) {
