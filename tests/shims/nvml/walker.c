@@ -68,9 +68,16 @@ static void fail(const char* what, int result) {
     exit(1);
 }
 
+/* Whether devices may be taken away while they are listed. */
+static int may_lose_devices;
+
 static void show_device(unsigned index) {
     Device device;
     int result = nvmlDeviceGetHandleByIndex(index, &device);
+    if (result == 2 && may_lose_devices) {
+        printf("a device was taken away\n");
+        return;
+    }
     if (result != 0)
         fail("handle", result);
     char uuid[96];
@@ -84,8 +91,10 @@ static void show_device(unsigned index) {
     Process processes[64];
     unsigned count = 64;
     result = nvmlDeviceGetComputeRunningProcesses(device, &count, processes);
-    if (result != 0)
+    if (result != 0 && !may_lose_devices)
         fail("processes", result);
+    if (result != 0)
+        count = 0;
     for (unsigned i = 0; i < count; ++i)
         printf(" %u", processes[i].pid);
     printf("\n");
@@ -204,6 +213,7 @@ static int descriptors(void) {
 /* Walks at each line on standard input. */
 static void at_each_line(void) {
     char line[16];
+    may_lose_devices = 1;
     walk();
     while (fgets(line, sizeof(line), stdin) != NULL)
         walk();
