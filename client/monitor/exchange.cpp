@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t maxActions = 64;
 constexpr std::size_t maxReasonLength = 64;
 
-// Counts under "other" what is too much.
+// Counts under "other" once there are too many names, or if one is too long.
 void countBounded(std::map<std::pair<std::string, std::string>, std::uint64_t>& counts,
                   const std::string& first, const std::string& reason) {
     const bool isNew = !counts.contains({first, reason});

@@ -20,7 +20,7 @@
 
 namespace genv::monitor {
 
-/// What is parked on a machine.
+/// The parked environments of a machine.
 struct ParkedTotals {
     std::uint64_t environments = 0;
     double bytes = 0; ///< of the host, that their processes hold

@@ -21,7 +21,7 @@ constexpr std::string_view processLost = "process-lost";
 constexpr std::array<std::string_view, 6> separateKinds{
     "device-health", "warning", "memory", "over-subscribed", "open-refused", processLost};
 
-// What is so now: the newest of these notices makes the earlier ones obsolete.
+// The newest of these notices tells the present state, and makes the earlier ones obsolete.
 constexpr std::array<std::string_view, 6> parkingStates{
     "parked", "resumed", "parking-failed", "resume-delayed", "parked-long", "loan-ending"};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The target of a call: what a question for polkit names.
+// The target of a call, which a question for polkit names.
 #pragma once
 
 #include "core/base/process.hpp"

@@ -3,7 +3,7 @@
 
 namespace genv::core {
 
-/// What an authorization relies on.
+/// The basis of an authorization.
 enum class Approval {
     Rules,  ///< polkit's rules and defaults, or none was needed
     Person, ///< somebody answered a prompt, and approved what was named in it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A request for devices as things are now: which devices it would get, what polkit is to be asked
-// about, and whether it is within the limits. Nothing is changed. A process that starts or joins an
+// A request for devices as things are now: its devices, the target of the question for polkit, and
+// whether it is within the limits. Nothing is changed. A process that starts or joins an
 // environment counts as having left the one that lingers for it.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace genv::core {
 
-/// What a request is evaluated against.
+/// The state against which a request is evaluated.
 struct RequestState {
     Ledger& ledger; ///< which is not changed
     const Queue& queue;
@@ -35,7 +35,7 @@ class EvaluatedRequest {
     [[nodiscard]] std::optional<Plan> plan() const;
     /// Returns Queue::stillHolds() for a plan of this request.
     [[nodiscard]] bool stillHolds(const Plan& plan) const;
-    /// Returns what polkit is to be asked about.
+    /// Returns the target of the question for polkit.
     [[nodiscard]] Target target(const std::optional<Plan>& plan) const;
     /// Returns the limit that the plan exceeds.
     [[nodiscard]] QuotaViolation violation(const std::optional<Plan>& plan) const;

@@ -8,7 +8,7 @@ namespace genv::core {
 
 namespace {
 
-/// What the change needs to know, read before it.
+/// Facts that the change needs, read before it.
 struct Before {
     EnvironmentId id;
     bool exists = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Gives a request what was decided, in one change of the ledger.
+// Carries out the decision on a request, in one change of the ledger.
 #pragma once
 
 #include "core/ledger/ledger.hpp"
@@ -13,7 +13,8 @@
 
 namespace genv::core {
 
-/// What starts or joins an environment. Nothing: the request is for more devices.
+/// The process or Jupyter kernel that starts or joins an environment. Empty: the request is for
+/// more devices.
 using Member = std::variant<std::monostate, RootProcess, JupyterKernel>;
 
 /// A request that was carried out.

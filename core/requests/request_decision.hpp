@@ -68,8 +68,8 @@ class RequestProgress {
     bool hasSettled_ = false; ///< before the limits were checked
 };
 
-/// Decides what is next for a request, and notes it in its progress. Throws Error if the request is
-/// refused.
+/// Takes the next decision on a request, and notes it in its progress. Throws Error if the request
+/// is refused.
 RequestDecision decide(const DeviceRequest& request, RequestProgress& progress,
                        const RequestState& state);
 

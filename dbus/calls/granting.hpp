@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The way of a request for devices to its grant: core/requests/request_decision.hpp decides, and
-// this waits for what a decision needs and asks polkit, before the next one.
+// The way of a request for devices to its grant: core/requests/request_decision.hpp decides.
+// Between two decisions, this waits or asks polkit.
 #pragma once
 
 #include "core/requests/granting.hpp"
@@ -26,7 +26,7 @@ class Granting : public Operation<Granting<Answer>, Answer> {
         : Operation<Granting, Answer>(std::move(reply)), context_(context),
           request_(std::move(request)), apply_(std::move(apply)) {}
 
-    /// Decides what is next, and does it.
+    /// Takes the next decision, and carries it out.
     void proceed() {
         open_.reset();
         const core::Limits limits = context_.settings.current().limits.of(request_.owner);

@@ -35,7 +35,7 @@ class JobStore {
     virtual void write(std::span<const TaskChange> changes) = 0;
     /// Removes jobs with their tasks. Their numbers are not used again. Throws JobError.
     virtual void remove(std::span<const JobNumber> jobs) = 0;
-    /// Returns what was submitted, without the values of the tasks. Throws JobError.
+    /// Returns the submission of a job, without the values of the tasks. Throws JobError.
     virtual Submission submission(JobNumber job) = 0;
     /// Returns the value of a task. Throws JobError.
     virtual std::string value(TaskName task) = 0;

@@ -25,7 +25,7 @@ std::optional<ReadConfiguration> readConfiguration();
 /// Returns $XDG_STATE_HOME/genv/messages/MACHINE-ID, since homes are shared by machines. Throws
 /// std::exception without a home or a machine id.
 std::filesystem::path stateFolder();
-/// Returns the folder of what waits for a channel.
+/// Returns the folder of the events that wait for a channel.
 std::filesystem::path spoolFolder(Channel channel);
 
 /// Returns the name of this machine, printable.

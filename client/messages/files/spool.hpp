@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What waits to be sent through one channel: events in a folder, each in a file, and at most one
-// batch of them that is being sent. Everything is written before it is used, so that a crash loses
+// The events that wait for one channel, each in a file of its folder, and at most one batch of
+// them that is being sent. Everything is written before it is used, so that a crash loses
 // nothing. Events are bounded: the oldest make room for new ones.
 #pragma once
 

@@ -78,7 +78,7 @@ void requireTrusted(const fs::path& path, const struct stat& status, const Descr
 }
 
 /// Walks along a path, from a home or the root, and opens each folder from the one before, so that
-/// what was checked is what is used.
+/// the folder in use is the one that was checked.
 class Walk {
   public:
     Walk(const fs::path& path, const fs::path& home) {
@@ -89,7 +89,7 @@ class Walk {
         parts_.assign(rest.begin(), rest.end());
     }
 
-    /// Returns the opened file, or a closed descriptor if there is none.
+    /// Returns the opened file, or a closed descriptor if it does not exist.
     Descriptor open() {
         while (!parts_.empty()) {
             const fs::path part = parts_.front();
@@ -136,7 +136,7 @@ class Walk {
         return true;
     }
 
-    // Puts the parts of the link's target before what is left of the path.
+    // Puts the parts of the link's target before the rest of the path.
     void follow(const fs::path& path, const Descriptor& link) {
         if (++links_ > maxLinks)
             throw UntrustedFile(fmt::format("too many symbolic links: {}", shown(path)));

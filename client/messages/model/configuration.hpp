@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // notify.conf: where the messages of a user go. A file is accepted as a whole or refused. Each
-// error names the file, the line and what was expected, and never quotes the URL of a webhook.
+// error names the file, the line and the expected value, and never quotes the URL of a webhook.
 #pragma once
 
 #include "client/messages/model/kinds.hpp"

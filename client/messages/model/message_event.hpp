@@ -19,7 +19,7 @@ namespace genv::messages {
 struct MessageEvent {
     Kind kind = Kind::Test;
     core::WallTime when{};
-    std::string environment{}; ///< id; empty for a job and for what is about no environment
+    std::string environment{};           ///< id; empty for an event of a job or of no environment
     std::optional<std::uint32_t> job{};  ///< number
     std::string name{};                  ///< of the job or environment; empty if it has none
     std::vector<core::DeviceIndex> gpus; ///< ascending

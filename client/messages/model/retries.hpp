@@ -15,7 +15,7 @@ inline constexpr std::array<std::chrono::minutes, 5> retryDelays{
     std::chrono::minutes(1), std::chrono::minutes(3), std::chrono::minutes(8),
     std::chrono::minutes(16), std::chrono::minutes(32)};
 
-/// Returns when the next attempt is due after so many failed ones, the last of them now. Returns
+/// Returns the time of the next attempt after `failures` failed ones, the last of them now. Returns
 /// nothing if the message is to be dropped.
 inline std::optional<core::WallTime> nextAttempt(std::size_t failures, core::WallTime now) {
     if (failures == 0 || failures > retryDelays.size())

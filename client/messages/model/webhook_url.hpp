@@ -8,7 +8,7 @@
 
 namespace genv::messages {
 
-/// Returns what is wrong with a URL, without the URL itself; nothing for an http or https URL with
+/// Returns the fault of a URL, without the URL itself; nothing for an http or https URL with
 /// a host, without a user name, and in printable ASCII.
 std::optional<std::string> faultOfUrl(std::string_view url);
 
