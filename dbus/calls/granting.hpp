@@ -20,11 +20,13 @@ namespace genv::dbus {
 template <typename Answer>
 class Granting : public Operation<Granting<Answer>, Answer> {
   public:
-    using Apply = std::function<void(const core::RequestGrant&, const core::RequestState&)>;
+    using Member = std::function<core::Member()>;
+    using Then = std::function<void(const core::Granted&)>;
 
-    Granting(const BusContext& context, Answer reply, core::DeviceRequest request, Apply apply)
+    Granting(const BusContext& context, Answer reply, core::DeviceRequest request, Member member,
+             Then then)
         : Operation<Granting, Answer>(std::move(reply)), context_(context),
-          request_(std::move(request)), apply_(std::move(apply)) {}
+          request_(std::move(request)), member_(std::move(member)), then_(std::move(then)) {}
 
     /// Takes the next decision, and carries it out.
     void proceed() {
@@ -34,7 +36,7 @@ class Granting : public Operation<Granting<Answer>, Answer> {
                                        context_.sharing.lingering.isSettling()};
         const core::RequestDecision decision = core::decide(request_, progress_, state);
         if (const auto* grant = std::get_if<core::RequestGrant>(&decision))
-            apply_(*grant, state);
+            then_(core::give(request_, *grant, member_(), this->caller().actor(), state));
         else
             std::visit([this](const auto& step) { this->take(step); }, decision);
     }
@@ -82,17 +84,20 @@ class Granting : public Operation<Granting<Answer>, Answer> {
 
     const BusContext& context_;
     const core::DeviceRequest request_;
-    const Apply apply_;
+    const Member member_;
+    const Then then_;
     core::RequestProgress progress_;
     std::shared_ptr<void> open_; ///< tells other requests about the plan in the question
 };
 
-/// Grants a request once it is authorized: calls `apply` with the grant.
-template <typename... Values, typename Apply>
+/// Grants a request once it is authorized, with the process or Jupyter kernel that `member` returns
+/// by then, and calls `then` with the grant.
+template <typename... Values>
 void carryOut(const BusContext& context, const Reply<Values...>& reply, core::DeviceRequest request,
-              Apply apply) {
+              std::function<core::Member()> member,
+              std::function<void(const core::Granted&)> then) {
     std::make_shared<Granting<Reply<Values...>>>(context, reply, std::move(request),
-                                                 std::move(apply))
+                                                 std::move(member), std::move(then))
         ->proceed();
 }
 

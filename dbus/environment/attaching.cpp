@@ -40,13 +40,11 @@ class Attaching : public Operation<Attaching, AttachReply> {
     }
 
     void takeOwner(const core::UserInfo& owner) {
-        core::DeviceRequest request{wanted_, owner, caller().uid, terms_};
-        carryOut(context_, reply_, request,
-                 [self = shared_from_this(), request](const core::RequestGrant& grant,
-                                                      const core::RequestState& state) {
-                     self->take(core::give(request, grant, {}, self->caller().actor(), state),
-                                request.owner);
-                 });
+        carryOut(
+            context_, reply_, {wanted_, owner, caller().uid, terms_}, [] { return core::Member(); },
+            [self = shared_from_this(), owner](const core::Granted& granted) {
+                self->take(granted, owner);
+            });
     }
 
     void take(const core::Granted& granted, const core::UserInfo& owner) {

@@ -130,14 +130,12 @@ class Activation : public Operation<Activation, ActivateReply> {
     }
 
     void takeOwner(const core::UserInfo& owner) {
-        core::DeviceRequest request{environment_, owner, actor(), wanted_.terms};
-        carryOut(context_, reply_, request,
-                 [self = shared_from_this(), request](const core::RequestGrant& grant,
-                                                      const core::RequestState& state) {
-                     self->take(
-                         core::give(request, grant, self->member(), self->caller().actor(), state),
-                         request.owner);
-                 });
+        carryOut(
+            context_, reply_, {environment_, owner, actor(), wanted_.terms},
+            [self = shared_from_this()] { return self->member(); },
+            [self = shared_from_this(), owner](const core::Granted& granted) {
+                self->take(granted, owner);
+            });
     }
 
     void take(const core::Granted& granted, const core::UserInfo& owner) {
