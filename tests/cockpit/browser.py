@@ -170,19 +170,29 @@ class Browser:
 
     def login(self, user="carol", password=PASSWORD):
         self.driver.get(f"{self.base}/system")
+        self.fill_login_form(user, password)
+
+    def fill_login_form(self, user="carol", password=PASSWORD):
         # A script of Cockpit shows the form once it has looked at the browser.
         self.await_visible("#login-user-input").send_keys(user)
         self.await_visible("#login-password-input").send_keys(password)
         self.await_visible("#login-button").click()
-        until(lambda: self.driver.find_elements(By.CSS_SELECTOR, "#topnav, #nav-system"), "the shell of Cockpit")
+        self.until(lambda: self.elements("#topnav, #nav-system"), "the shell of Cockpit")
 
     def open_page(self):
         """Opens the page inside Cockpit's shell, as users see it."""
         self.driver.get(f"{self.base}/genv")
-        self.enter_page()
+        self.until(unless_replaced(lambda: self.enters_page() or self.logs_in_again()), "the page")
+
+    def logs_in_again(self):
+        """Logs in if Cockpit asks for it: it ends a session without a connection after 15 seconds, and a busy machine may take
+        longer from one page to the next. Returns false: the page comes after that."""
+        if any(each.is_displayed() for each in self.elements("#login-user-input")):
+            self.fill_login_form()
+        return False
 
     def enter_page(self):
-        until(unless_replaced(self.enters_page), "the page")
+        self.until(unless_replaced(self.enters_page), "the page")
 
     def enters_page(self):
         """Turns to the frame of the page, and returns whether that is ready."""
@@ -192,27 +202,36 @@ class Browser:
             return bool(self.elements('body[data-phase="ready"]'))
         return False
 
+    def until(self, condition, what):
+        """Waits for an event, and tells what the window showed if that does not come."""
+        try:
+            return until(condition, what)
+        except AssertionError as error:
+            page = unless_replaced(self.text)()
+            self.driver.switch_to.default_content()
+            raise AssertionError(f"{error}; the page shows {page!r}; {self.driver.current_url} shows {self.text()!r}") from error
+
     def elements(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def await_element(self, selector):
-        return until(lambda: self.elements(selector), selector)[0]
+        return self.until(lambda: self.elements(selector), selector)[0]
 
     def await_visible(self, selector):
-        return until(unless_replaced(lambda: next((each for each in self.elements(selector) if each.is_displayed()), None)), selector)
+        return self.until(unless_replaced(lambda: next((each for each in self.elements(selector) if each.is_displayed()), None)), selector)
 
     def text(self, selector="body"):
         return self.driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
 
     def await_text(self, text, selector="body"):
-        until(lambda: re.search(text, self.text(selector)), f"{text} in {selector}")
+        self.until(lambda: re.search(text, self.text(selector)), f"{text} in {selector}")
 
     def await_no_text(self, text, selector="body"):
-        until(lambda: not re.search(text, self.text(selector)), f"no {text} in {selector}")
+        self.until(lambda: not re.search(text, self.text(selector)), f"no {text} in {selector}")
 
     def click(self, name, within="body"):
         """Presses a button, by its accessible name."""
-        until(lambda: self.press(name, within), f"the button {name}")
+        self.until(lambda: self.press(name, within), f"the button {name}")
 
     def press(self, name, within="body"):
         return self.driver.execute_script("""
@@ -235,13 +254,13 @@ class Browser:
 
     def become_administrator(self):
         self.driver.switch_to.default_content()
-        until(unless_replaced(lambda: self.press_text("Administrative access") or self.press_text("Limited access")), "the switch of the shell")
+        self.until(unless_replaced(lambda: self.press_text("Administrative access") or self.press_text("Limited access")), "the switch of the shell")
         password = self.await_visible("input[type=password]")
         password.send_keys(PASSWORD)
-        until(unless_replaced(lambda: self.press_text("Authenticate")), "the button of the password")
+        self.until(unless_replaced(lambda: self.press_text("Authenticate")), "the button of the password")
         self.driver.switch_to.default_content()
-        until(lambda: not self.elements("input[type=password]"), "the end of the question")
-        until(unless_replaced(lambda: self.press_text("Close") or True), "a button")
+        self.until(lambda: not self.elements("input[type=password]"), "the end of the question")
+        self.until(unless_replaced(lambda: self.press_text("Close") or True), "a button")
         self.enter_page()
 
     def press_text(self, text):

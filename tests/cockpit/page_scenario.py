@@ -12,7 +12,6 @@ import subprocess
 from browser import Browser, Cockpit
 from bus_scenario import BUS_FOLDER, BusTest, programs
 from machine import FILE, Machine
-from waiting import until
 
 CONTROL = os.path.join(BUS_FOLDER, "control")
 PICTURES = os.environ.get("GENV_PICTURES")
@@ -79,11 +78,11 @@ class PageTest(BusTest):
         return self.page.text(f'[aria-labelledby="gpu-{index}"]')
 
     def await_card(self, index, pattern):
-        until(lambda: re.search(pattern, self.card(index)), f"{pattern} on GPU {index}")
+        self.page.until(lambda: re.search(pattern, self.card(index)), f"{pattern} on GPU {index}")
 
     def start(self, **fields):
         self.page.click("Start environment")
         self.page.fill(**fields)
         self.page.click("Start", "dialog")
-        until(lambda: not self.page.elements("dialog"), "the end of the dialog")
+        self.page.until(lambda: not self.page.elements("dialog"), "the end of the dialog")
 
