@@ -128,7 +128,7 @@ class RandomWaits : public BusTest {
         std::map<std::uint32_t, std::string> held;
         for (const auto& [device, person] : model.held)
             held[device] = person->id;
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+        const auto deadline = std::chrono::steady_clock::now() + eventDeadline;
         while (waitingIn(*asRoot) != line || holdersOf(*asRoot) != held) {
             if (std::chrono::steady_clock::now() > deadline)
                 break;

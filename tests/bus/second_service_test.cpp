@@ -44,7 +44,7 @@ TEST_F(SecondService, TouchesNothingWhileTheFirstIsThere) {
     ASSERT_EQ(::kill(service.pid(), SIGSTOP), 0);
     shell.kill(SIGKILL);
     shell.wait();
-    const int status = std::system("timeout 30 " GENV_TEST_GENVD " 2>/dev/null");
+    const int status = std::system("timeout 120 " GENV_TEST_GENVD " 2>/dev/null");
     EXPECT_EQ(WEXITSTATUS(status), EXIT_FAILURE);
     EXPECT_EQ(documents(), before);
     ASSERT_EQ(::kill(service.pid(), SIGCONT), 0);

@@ -62,7 +62,7 @@ class PageTest(BusTest):
         """Starts the service, or another one, with events in the journal."""
         environment = dict(os.environ, **self.variables)
         self.service = subprocess.Popen(["systemd-cat", "--identifier=genvd", program or programs["genvd"]], env=environment)
-        subprocess.run(["gdbus", "wait", "--system", "--timeout", "30", "dev.genv.Manager"], check=True)
+        subprocess.run(["gdbus", "wait", "--system", "--timeout", "120", "dev.genv.Manager"], check=True)
 
     def picture(self, name):
         if PICTURES:

@@ -30,7 +30,7 @@ class Scene(BusTest):
     def start_service(self):
         self.service = subprocess.Popen(["systemd-cat", "--identifier=genvd", programs["genvd"]],
                                         env={**os.environ, **self.variables})
-        subprocess.run(["gdbus", "wait", "--system", "--timeout", "30", "dev.genv.Manager"], check=True)
+        subprocess.run(["gdbus", "wait", "--system", "--timeout", "120", "dev.genv.Manager"], check=True)
 
     def start_projects(self):
         """Two projects hold GPUs 0 to 5; GPU 7 is in use outside genv."""

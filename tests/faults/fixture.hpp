@@ -143,7 +143,7 @@ class FaultTest : public BusTest {
     /// The bus may notice the end of the connection before this process can notice the end of the
     /// service.
     void finishOrEnd(Client& client, const PendingCall& call) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+        const auto deadline = std::chrono::steady_clock::now() + eventDeadline;
         while (!call.answered && !service.hasEnded()) {
             if (std::chrono::steady_clock::now() > deadline)
                 throw std::runtime_error("a call was not answered, and the service lives");

@@ -7,7 +7,7 @@
 folder=${GENV_PRIVATE_BUS:?is set by private-bus}
 readonly folder
 readonly polkitName=org.freedesktop.PolicyKit1
-readonly deadlineSeconds=30
+readonly deadlineSeconds=120
 
 # The descriptor by which the clean-up in `private-bus` sees that this namespace still exists. Only PID 1 has it.
 readonly aliveFd=9

@@ -124,7 +124,7 @@ void Agent::answer(bool yes) {
 }
 
 void Agent::processUntil(Client& client, const std::function<bool()>& condition, const char* what) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+    const auto deadline = std::chrono::steady_clock::now() + eventDeadline;
     while (!condition()) {
         const int own = sd_bus_process(client_.bus(), nullptr);
         const int theirs = sd_bus_process(client.bus(), nullptr);

@@ -253,7 +253,7 @@ Slot Client::listen(const std::string& match, std::function<void(sd_bus_message*
 }
 
 void Client::processUntil(const std::function<bool()>& condition, const char* what) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+    const auto deadline = std::chrono::steady_clock::now() + eventDeadline;
     while (!condition()) {
         const int result = sd_bus_process(bus_.get(), nullptr);
         requireGood(result, "process");

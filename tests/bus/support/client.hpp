@@ -17,6 +17,9 @@
 
 namespace genv::tests {
 
+/// Longer than any event takes that a test waits for, however busy the machine.
+inline constexpr std::chrono::seconds eventDeadline{120};
+
 inline constexpr core::Uid root = 0;
 inline constexpr core::Uid alice = 1001;
 inline constexpr core::Uid bob = 1002;

@@ -27,7 +27,7 @@ Monitor::Monitor(const char* rule) {
 }
 
 std::vector<std::string> Monitor::awaitCall(const std::string& member) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+    const auto deadline = std::chrono::steady_clock::now() + eventDeadline;
     std::vector<std::string> before;
     while (std::chrono::steady_clock::now() < deadline) {
         sd_bus_message* next = nullptr;

@@ -51,9 +51,7 @@ std::string readText(const std::filesystem::path& file) {
 } // namespace
 
 void waitUntil(const std::function<bool()>& condition, const char* what) {
-    // Longer than the service's own timeout: after a restart it keeps, for 30 s, the place in the
-    // queue of a client that does not call again.
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{90};
+    const auto deadline = std::chrono::steady_clock::now() + eventDeadline;
     while (!condition()) {
         if (std::chrono::steady_clock::now() > deadline)
             throw std::runtime_error(std::string("waited in vain for ") + what);

@@ -28,7 +28,7 @@ class TestEvents:
 
     def test_notices_and_the_queue_are_told(self, world):
         listener = world.program("alice", """
-            with genv.events(timeout=30) as events:
+            with genv.events(timeout=120) as events:
                 say("listening")
                 for event in events:
                     if isinstance(event, genv.Notice) and event.kind == "over-subscribed":
@@ -65,7 +65,7 @@ class TestEvents:
     def test_only_the_service_is_believed(self, world):
         carol = world.program("carol", """
             from genv.listening import Events
-            with genv.events(timeout=30) as events:
+            with genv.events(timeout=120) as events:
                 say(events._connection.unique_name)
                 for event in events:
                     say(type(event).__name__, event.eid)
@@ -131,7 +131,7 @@ class TestEvents:
                     os._exit(0)
                 os.waitpid(child, 0)
                 with genv.sdk.activate(eid="after"):
-                    say(events.next(timeout=30).eid)
+                    say(events.next(timeout=120).eid)
         """) == ["Error: cannot receive events in a forked process", "after"]
 
     def test_the_address_of_the_bus_is_the_systems(self, world):

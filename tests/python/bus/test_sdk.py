@@ -370,7 +370,7 @@ class TestRequests:
     def test_a_lifetime_ends_it(self, world):
         assert world.run("alice", """
             import datetime
-            with genv.events(timeout=30) as events:
+            with genv.events(timeout=120) as events:
                 with genv.sdk.activate(eid="brief", config=genv.Env.Config(gpus=1), lifetime=1):
                     for event in events:
                         if isinstance(event, genv.EnvironmentRemoved):
