@@ -23,6 +23,7 @@ const REASONS = /** @type {[RegExp, (match: string[]) => string][]} */ ([
     [/^no user manager runs$/, () => _("no user manager runs")],
     [/^starting$/, () => _("starting")],
     [/^ending$/, () => _("ending")],
+    [/^parked for another request$/, () => _("parked for another request")],
     [/^exit status (\d+)$/, ([, status]) => format(_("exit status $0"), status)],
     [/^ended by (.*)$/, ([, signal]) => format(_("ended by $0"), signal)],
     [/^its end was not seen$/, () => _("its end was not seen")],

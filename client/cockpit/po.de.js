@@ -380,6 +380,7 @@ cockpit.locale({
     "over a limit": [null, "über einer Grenze"],
     "parked": [null, "geparkt"],
     "parked for $0": [null, "geparkt für $0"],
+    "parked for another request": [null, "für eine andere Anfrage geparkt"],
     "parking": [null, "wird geparkt"],
     "parking $0: $1, about $2": [null, "parkt $0: $1, etwa $2"],
     "parking for $0": [null, "wird für $0 geparkt"],

@@ -116,6 +116,8 @@ class Loans(SandboxTest):
         lent = self.parked()
         self.assertEqual(sorted(lent.values()), ["bob", "bob"], lent)
         self.typed(bob, "bob", "genvctl devices")
+        told = self.typed(alice, "alice", f"genvctl job {job}")
+        self.assertEqual(told.count("running: parked for another request"), 2, told)
         self.typed(alice, "alice", "genvctl queue")
         self.typed(alice, "alice", "genvctl envs")
         # The other six compute, and the parked ones do not.

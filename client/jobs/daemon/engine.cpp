@@ -130,10 +130,10 @@ void Engine::describe(const JobReply& reply, Describe describe) {
             reply.send([&](Writer& writer) { describe(descriptions, writer); });
         });
     };
-    if (scheduler_.requests().tasks().empty())
-        answer({});
-    else
+    if (book_.isUnfinished())
         scheduler_.service().describeQueue(answer);
+    else
+        answer({});
 }
 
 } // namespace genv::jobs

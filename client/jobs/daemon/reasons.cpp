@@ -70,6 +70,13 @@ std::string whyWaiting(const Book& book, TaskName task, const WaitingFacts& fact
     return {};
 }
 
+std::string whyRunning(const Task& task, const WaitingFacts& facts) {
+    if (task.wish != Wish::None)
+        return "ending";
+    const auto entry = facts.queue.find(task.record().last.environment);
+    return entry != facts.queue.end() && entry->second.resumes ? "parked for another request" : "";
+}
+
 std::string howFailed(const TaskRecord& record) {
     if (!record.reason.empty())
         return record.reason;
@@ -136,7 +143,7 @@ std::string reasonOf(const Book& book, TaskName name, const WaitingFacts& facts)
     case TaskState::Starting:
         return "starting";
     case TaskState::Running:
-        return task.wish == Wish::None ? "" : "ending";
+        return whyRunning(task, facts);
     case TaskState::Failed:
         return howFailed(task.record());
     case TaskState::Lost:

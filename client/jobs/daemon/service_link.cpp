@@ -57,6 +57,7 @@ RequestWait entryOf(const ReadVariants& values) {
     if (const std::uint64_t start = values.number("expected-start"); start != 0)
         entry.expectedStart = core::fromMicroseconds(start);
     entry.takes = values.number("taking-deadline") != 0;
+    entry.resumes = values.number("resumes") != 0;
     return entry;
 }
 

@@ -26,7 +26,8 @@ struct RequestWait {
     std::uint64_t allowed = 0;
     std::uint32_t position = 0;
     std::optional<core::WallTime> expectedStart;
-    bool takes = false; ///< preemptible environments are being parked for it
+    bool takes = false;   ///< preemptible environments are being parked for it
+    bool resumes = false; ///< its environment was parked for another request, and waits to go on
 };
 using RequestWaits = std::map<std::string, RequestWait>; ///< by environment
 

@@ -16,7 +16,7 @@ struct JobRow {
     JobNumber number = 0;
     std::string name;
     std::string state;          ///< waiting, held, running, done, failed, lost or canceled
-    std::string reason;         ///< why it waits or how it ended, in words; may be empty
+    std::string reason;         ///< why it waits, how it ended, or that it is parked; may be empty
     std::uint64_t expected = 0; ///< start; all times are in µs since the epoch, 0 = unknown or none
     std::string command;        ///< shortened, printable
     std::uint32_t gpus = 0;

@@ -23,6 +23,7 @@ test("states read as in genvctl jobs", () => {
     assert.equal(words({state: "held", reason: "held"}), "held");
     assert.equal(words({state: "failed", reason: "exit status 3"}), "failed: exit status 3");
     assert.equal(words({state: "canceled", reason: ""}), "canceled");
+    assert.equal(words({state: "running", reason: "parked for another request"}), "running: parked for another request");
     assert.match(words({state: "waiting", reason: "waits for free GPUs", expected: (NOW + 60_000) * 1000}), /^waiting for free GPUs, expected at \d\d:\d\d$/);
     assert.equal(jobWords(array({done: 137, running: 4, failed: 2, waiting: 57}), NOW), "137/200 done, 4 running, 2 failed");
     assert.equal(jobWords(array({done: 1, waiting: 199, state: "waiting", reason: "earlier tasks are next"}), NOW), "1/200 done, waiting: earlier tasks are next");
