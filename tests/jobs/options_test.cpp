@@ -14,7 +14,7 @@ namespace genv::jobs {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
-using Task = sdbus::Struct<std::uint32_t, Bytes>;
+using SentTask = sdbus::Struct<std::uint32_t, Bytes>;
 using After = sdbus::Struct<std::uint32_t, std::string>;
 
 Bytes bytes(const std::string& text) {
@@ -53,7 +53,7 @@ TEST(SubmitOptions, BecomeASubmission) {
     options["request"] =
         sdbus::Variant(Dictionary{{"gpus", sdbus::Variant(std::uint32_t{2})},
                                   {"gpu-memory", sdbus::Variant(std::string("4g"))}});
-    options["array"] = sdbus::Variant(std::vector<Task>{{3, bytes("x")}, {0, bytes("y")}});
+    options["array"] = sdbus::Variant(std::vector<SentTask>{{3, bytes("x")}, {0, bytes("y")}});
     options["parallel"] = sdbus::Variant(std::uint32_t{1});
     options["after"] = sdbus::Variant(std::vector<After>{{7, "any"}, {8, "ok"}});
     options["priority"] = sdbus::Variant(std::int32_t{-5});
