@@ -4,12 +4,12 @@
 #include "client/genvctl/cluster/cluster_choice.hpp"
 #include "client/genvctl/cluster/cluster_jobs.hpp"
 #include "client/genvctl/cluster/cluster_listings.hpp"
-#include "client/genvctl/cluster/cluster_option_table.hpp"
 #include "client/genvctl/cluster/given_options.hpp"
 #include "client/genvctl/cluster/jobs/slurm_jobs.hpp"
 #include "client/genvctl/cluster/shapes.hpp"
 #include "client/genvctl/cluster/slurm_programs.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/terminal/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -89,24 +89,28 @@ std::string fullName(const GivenCommand& given) {
 }
 
 Handling handlingOf(const GivenCommand& given) {
-    const Handling use = meaningOf(given.name, given.subcommand).use;
     const bool isAboutThisMachine =
-        std::any_of(given.options.begin(), given.options.end(), [&](const GivenOption& option) {
-            const Meaning* meaning = meaningOfOption(given.name, option.name);
-            return meaning != nullptr && meaning->use == Handling::ThisMachine;
+        std::ranges::any_of(given.options, [](const GivenOption& option) {
+            return option.onCluster && option.onCluster->use == Handling::ThisMachine;
         });
-    return isAboutThisMachine ? Handling::ThisMachine : use;
+    return isAboutThisMachine ? Handling::ThisMachine : given.onCluster.use;
 }
 
 void requireCounterparts(const GivenCommand& given) {
-    const Meaning whole = meaningOf(given.name, given.subcommand);
-    if (whole.use == Handling::Refused)
-        refuse(fullName(given), whole);
+    if (given.onCluster.use == Handling::Refused)
+        refuse(fullName(given), given.onCluster);
     for (const GivenOption& option : given.options) {
-        const Meaning* meaning = meaningOfOption(given.name, option.name);
-        if (meaning != nullptr && meaning->use == Handling::Refused)
-            refuse(option.name, *meaning);
+        if (option.onCluster && option.onCluster->use == Handling::Refused)
+            refuse(option.name, *option.onCluster);
     }
+}
+
+// Returns the alternative to a command that is about this machine, for a user who asks for the
+// cluster. A subcommand has the alternative of its command.
+const char* hintFor(const CLI::App& app) {
+    const Meaning meaning = Definition::of(app).traitsOf(*app.get_subcommands().front()).onCluster;
+    const bool hasHint = meaning.use == Handling::ThisMachine && *meaning.hint != '\0';
+    return hasHint ? meaning.hint : "Leave --cluster out.";
 }
 
 } // namespace
@@ -129,7 +133,7 @@ bool run(const CLI::App& app, Context& context) {
         throw Failure(
             ExitStatus::Usage,
             fmt::format("\"{}\" is about this machine, not about a cluster", fullName(*given)),
-            clusterHintFor(given->name));
+            hintFor(app));
     requireCounterparts(*given);
     if (handlingOf(*given) == Handling::UserJobs) {
         context.openJobs = openSlurmJobs;

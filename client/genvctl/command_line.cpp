@@ -8,7 +8,7 @@
 #include "client/genvctl/completion/completion.hpp"
 #include "client/genvctl/completion/completion_values.hpp"
 #include "client/genvctl/context/context.hpp"
-#include "client/genvctl/help/examples.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/jobs/detached_run.hpp"
 #include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/script.hpp"
@@ -49,6 +49,12 @@ constexpr const char* programFooter =
     "  6  No answer from the service or the machine\n"
     "  7  Over a limit";
 
+constexpr std::array programExamples{
+    Example{"Start an environment with one GPU for this shell", "genv activate --gpus 1"},
+    Example{"Run a program with two GPUs", "genvctl run --gpus 2 -- python train.py"},
+    Example{"Show who uses which GPU", "genvctl devices"},
+};
+
 constexpr const char* globalOptions = "Global options";
 
 /// The values of the global options.
@@ -66,9 +72,11 @@ void addGlobalOptions(CLI::App& app, GlobalOptions& options, RawOptions& raw) {
     app.add_flag("--no-legend", options.noLegend, "Do not print table headers");
     app.add_flag_callback(
         "--no-pager", [] {}, "Ignore, for compatibility with systemctl");
-    app.add_option("-H,--host", options.host, "Connect to the service on another machine over SSH")
+    addOption(app, "-H,--host", options.host, "Connect to the service on another machine over SSH",
+              {.values = ValueKind::Host})
         ->type_name("[USER@]HOST[:PORT]");
-    app.add_option("--cluster", options.cluster, "Use the GPUs of a Slurm cluster: slurm or none")
+    addOption(app, "--cluster", options.cluster, "Use the GPUs of a Slurm cluster: slurm or none",
+              {.values = OneOf{"slurm", "none"}})
         ->check(CLI::IsMember({"slurm", "none"}).description(""))
         ->type_name("CLUSTER");
     app.add_flag("--no-ask-password", options.noAskPassword,
@@ -232,7 +240,7 @@ int stopped(const std::optional<ShellLink>& shell, int signal) {
     return signalStatusBase + signal;
 }
 
-void define(CLI::App& app, Context& context, RawOptions& raw, const Words& words = {}) {
+void define(Definition& app, Context& context, RawOptions& raw, const Words& words = {}) {
     app.name(std::strcmp(program_invocation_short_name, "genv") == 0 ? "genv" : "genvctl");
     app.description("Attach GPUs of this machine to your programs and see who uses them");
     // Must be first, because commands inherit these settings.
@@ -246,7 +254,8 @@ void define(CLI::App& app, Context& context, RawOptions& raw, const Words& words
     app.option_defaults()->group("Options"); // commands inherit these defaults as well
     addCommands(app, context, words);
     app.footer(programFooter); // must be last, or every command would have this footer
-    addExamples(app);
+    app.describe(&app, {.examples = programExamples});
+    app.addExamplesToHelp();
 }
 
 // Whether the words so far refer to another machine.
@@ -278,7 +287,7 @@ void printHelp(const CLI::App& app) {
 int run(int count, char** arguments) {
     Context context;
     RawOptions raw;
-    CLI::App app;
+    Definition app;
     try {
         if (count > 1 && std::string_view(arguments[1]) == "complete") {
             answerShell({arguments + 2, arguments + count});
@@ -330,7 +339,7 @@ int run(int count, char** arguments) {
 void withCommandLine(const std::function<void(const CLI::App&)>& use, const Words& words) {
     Context context;
     RawOptions raw;
-    CLI::App app;
+    Definition app;
     define(app, context, raw, words);
     use(app);
 }
@@ -338,7 +347,7 @@ void withCommandLine(const std::function<void(const CLI::App&)>& use, const Word
 void parseOnly(const std::vector<std::string>& words) {
     Context context;
     RawOptions raw;
-    CLI::App app;
+    Definition app;
     define(app, context, raw, {words.begin(), words.end()});
     parse(app, words);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/command_line.hpp"
 #include "client/genvctl/completion/completion.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/doctor/checks.hpp"
 
 #include <CLI/CLI.hpp>
@@ -136,16 +137,16 @@ TEST(Completion, WritesALineForEachAndNothingThatATerminalObeys) {
     EXPECT_EQ(completionText({ValueKind::Command, 3, {}}), "command 3\n");
 }
 
-// An option that the table lacks would silently have no completions.
+// An option without values would silently have no completions.
 void expectKnown(const CLI::App& command) {
     const std::string path =
         commandPath(command.get_name().empty() ? *command.get_parent() : command);
     for (const CLI::Option* option : command.get_options()) {
         const bool takesValue = option->get_items_expected_max() > 0;
         if (takesValue && !option->get_group().empty()) {
-            EXPECT_TRUE(valueSource(path, *option).has_value())
+            EXPECT_TRUE(Definition::of(command).traitsOf(*option).values.has_value())
                 << path << " " << option->get_name(true, true)
-                << " has no row in the table of client/genvctl/completion/completion.cpp";
+                << " is defined without the values that it takes (OptionTraits::values)";
         }
     }
     for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {

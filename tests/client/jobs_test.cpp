@@ -3,6 +3,7 @@
 // they print.
 #include "client/genvctl/command_line.hpp"
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/jobs/array_values.hpp"
 #include "client/genvctl/jobs/begin_time.hpp"
 #include "client/genvctl/jobs/detached_run.hpp"
@@ -198,7 +199,7 @@ struct Given {
         std::ranges::reverse(words);
         app.parse(words);
     }
-    CLI::App app;
+    Definition app;
     SubmitOptions options;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/cluster/given_options.hpp"
 
+#include "client/genvctl/definition/definition.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -10,9 +12,11 @@ namespace genv::ctl::cluster {
 namespace {
 
 void addGiven(const CLI::App& command, std::vector<GivenOption>& options) {
+    const Definition& definition = Definition::of(command);
     for (const CLI::Option* option : command.get_options()) {
         if (option->count() > 0)
-            options.push_back({tableName(*option), option->results()});
+            options.push_back(
+                {nameOf(*option), option->results(), definition.traitsOf(*option).onCluster});
     }
 }
 
@@ -35,7 +39,7 @@ std::optional<std::string> GivenCommand::value(std::string_view option) const {
     return found->values.back();
 }
 
-std::string tableName(const CLI::Option& option) {
+std::string nameOf(const CLI::Option& option) {
     if (option.get_positional())
         return option.get_name(true, false);
     return option.get_lnames().empty() ? "" : "--" + option.get_lnames().front();
@@ -54,6 +58,7 @@ std::optional<GivenCommand> givenCommand(const CLI::App& app) {
         given.subcommand = given.app->get_name();
         addGiven(*given.app, given.options);
     }
+    given.onCluster = Definition::of(app).traitsOf(*given.app).onCluster;
     return given;
 }
 

@@ -3,6 +3,8 @@
 // cluster accept the same options as those for this machine and define none of their own.
 #pragma once
 
+#include "client/genvctl/definition/cluster_meaning.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +21,7 @@ namespace genv::ctl::cluster {
 struct GivenOption {
     std::string name; ///< "--gpus", or "TIME" for an argument
     std::vector<std::string> values;
+    std::optional<Meaning> onCluster; ///< nothing if its definition does not state it
 };
 
 /// The named command, with the options and arguments given to it and to its subcommand.
@@ -27,14 +30,15 @@ struct GivenCommand {
     std::string name;              ///< "devices"
     std::string subcommand;        ///< "query"; empty if there is none
     std::vector<GivenOption> options;
+    Meaning onCluster = aboutThisMachine();
 
     [[nodiscard]] bool has(std::string_view option) const;
     /// Returns the value of an option, or the last of several values.
     [[nodiscard]] std::optional<std::string> value(std::string_view option) const;
 };
 
-/// Returns the name of an option in the table: its first long name, or the name of an argument.
-std::string tableName(const CLI::Option& option);
+/// Returns the first long name of an option, or the name of an argument.
+std::string nameOf(const CLI::Option& option);
 
 /// Returns nothing if no command was named.
 std::optional<GivenCommand> givenCommand(const CLI::App& app);

@@ -3,9 +3,11 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/doctor/genv1_leftovers.hpp"
 #include "client/genvctl/environment/lingering.hpp"
 #include "client/genvctl/environment/requests.hpp"
+#include "client/genvctl/options/cluster_refusals.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/waiting_options.hpp"
 #include "client/genvctl/options/within_options.hpp"
@@ -24,6 +26,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 namespace genv::ctl {
@@ -290,24 +293,33 @@ void deactivate(Context& context, const DeactivateArguments& arguments) {
 
 } // namespace
 
+constexpr std::array activateExamples{
+    Example{"Start an environment with two GPUs", "genv activate --gpus 2 --name training"},
+    Example{"Use 4 GB of a GPU, and wait for it up to an hour",
+            "genv activate --gpus 1 --gpu-memory 4g --wait=1h"},
+    Example{"Join an environment in a second terminal", "genv activate --id 4711"},
+};
+
 void addActivate(CLI::App& app, Context& context) {
-    CLI::App* command =
-        app.add_subcommand("activate", "Start or join an environment in this shell");
+    CLI::App* command = addCommand(app, "activate", "Start or join an environment in this shell",
+                                   {.onCluster = cluster::mapped, .examples = activateExamples});
     const auto arguments = std::make_shared<ActivateArguments>();
-    command->add_option("--id,--eid", arguments->id, "Join environment ID, or start it")
+    addOption(*command, "--id,--eid", arguments->id, "Join environment ID, or start it",
+              {.values = ValueKind::OwnEnvironment, .onCluster = noJobIsJoined})
         ->type_name("ID");
     arguments->configuration.addTo(*command);
     arguments->devices.addTo(*command);
-    command->add_flag("--no-prompt", arguments->noPrompt, "Do not change the prompt");
-    command->add_flag("--no-attach", arguments->noAttach,
-                      "Attach no GPU, regardless of the configuration");
-    command->add_flag("--no-load", arguments->noLoad, "Do not load the configuration from .genv");
-    command
-        ->add_flag("-o,--over-subscribe", arguments->overSubscribe,
-                   "Share GPUs that are already attached elsewhere")
+    addFlag(*command, "--no-prompt", arguments->noPrompt, "Do not change the prompt",
+            {.onCluster = cluster::withoutEffect});
+    addFlag(*command, "--no-attach", arguments->noAttach,
+            "Attach no GPU, regardless of the configuration", {.onCluster = cluster::mapped});
+    addFlag(*command, "--no-load", arguments->noLoad, "Do not load the configuration from .genv",
+            {.onCluster = cluster::mapped});
+    addFlag(*command, "-o,--over-subscribe", arguments->overSubscribe,
+            "Share GPUs that are already attached elsewhere", {.onCluster = slurmSharesNoGpus})
         ->group(gpuOptions);
-    command
-        ->add_flag("--nvml-filter", arguments->nvmlFilter, "Limit NVML to the environment's GPUs")
+    addFlag(*command, "--nvml-filter", arguments->nvmlFilter,
+            "Limit NVML to the environment's GPUs", {.onCluster = jobsSeeTheirOwnGpus})
         ->group(gpuOptions);
     arguments->waiting.addTo(*command, "End the environment");
     arguments->within.addTo(*command);
@@ -316,12 +328,21 @@ void addActivate(CLI::App& app, Context& context) {
     });
 }
 
+constexpr std::array deactivateExamples{
+    Example{"Leave the environment of this shell", "genv deactivate"},
+    Example{"End environment 4711 and the processes on its GPUs",
+            "genvctl deactivate --id 4711 --kill"},
+};
+
 void addDeactivate(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("deactivate", "Leave the environment of this shell");
+    CLI::App* command = addCommand(app, "deactivate", "Leave the environment of this shell",
+                                   {.onCluster = cluster::mapped, .examples = deactivateExamples});
     const auto arguments = std::make_shared<DeactivateArguments>();
-    command->add_option("--id,--eid", arguments->id, "End environment ID, from any shell")
+    addOption(*command, "--id,--eid", arguments->id, "End environment ID, from any shell",
+              {.values = ValueKind::Environment, .onCluster = cluster::mapped})
         ->type_name("ID");
-    command->add_flag("--kill", arguments->kill, "End the processes that still use its GPUs");
+    addFlag(*command, "--kill", arguments->kill, "End the processes that still use its GPUs",
+            {.onCluster = cluster::withoutEffect});
     command->callback([&context, arguments] {
         context.command = [&context, arguments] { deactivate(context, *arguments); };
     });

@@ -3,6 +3,7 @@
 #include "client/environment_job.hpp"
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/requests.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/waiting_options.hpp"
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -154,13 +156,26 @@ void detach(Context& context, const std::vector<std::uint32_t>& indices) {
 
 } // namespace
 
+constexpr std::array attachExamples{
+    Example{"Attach two GPUs", "genv attach --gpus 2"},
+    Example{"Attach GPUs 0 and 3", "genv attach --index 0,3"},
+    Example{"Attach an A100, waiting until one is free",
+            "genv attach --gpus 1 --model A100 --wait"},
+};
+
 void addAttach(CLI::App& app, Context& context) {
     CLI::App* command =
-        app.add_subcommand("attach", "Attach GPUs to the environment of this shell");
+        addCommand(app, "attach", "Attach GPUs to the environment of this shell",
+                   {.onCluster = cluster::refused(
+                        "Slurm gives a job its GPUs when it starts, and no more of them later",
+                        "Start another job: \"genv activate --gpus N\" or \"genvctl run --gpus N "
+                        "-- COMMAND\"."),
+                    .examples = attachExamples});
     const auto arguments = std::make_shared<AttachArguments>();
     command->add_flag("--config", arguments->configured,
                       "Attach the configured number of GPUs [default]");
-    command->add_option("--gpus,--count", arguments->count, "Attach N GPUs")
+    addOption(*command, "--gpus,--count", arguments->count, "Attach N GPUs",
+              {.values = ValueKind::DeviceCount})
         ->type_name("N")
         ->group(gpuOptions);
     arguments->devices.addTo(*command);
@@ -178,11 +193,21 @@ void addAttach(CLI::App& app, Context& context) {
     });
 }
 
+constexpr std::array detachExamples{
+    Example{"Detach all GPUs", "genv detach"},
+    Example{"Detach GPU 3", "genv detach --index 3"},
+};
+
 void addDetach(CLI::App& app, Context& context) {
     CLI::App* command =
-        app.add_subcommand("detach", "Detach GPUs from the environment of this shell");
+        addCommand(app, "detach", "Detach GPUs from the environment of this shell",
+                   {.onCluster = cluster::refused("a Slurm job keeps its GPUs until it ends",
+                                                  "End the job with \"genvctl deactivate --id "
+                                                  "slurm-JOBID\", and start one with fewer GPUs."),
+                    .examples = detachExamples});
     const auto indices = std::make_shared<std::vector<std::uint32_t>>();
-    command->add_option("--index", *indices, "Detach only the GPUs with these indices")
+    addOption(*command, "--index", *indices, "Detach only the GPUs with these indices",
+              {.values = ValueKind::AttachedDevice})
         ->type_name("I[,I]...")
         ->delimiter(',')
         ->allow_extra_args(false);

@@ -3,6 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/terminal_text.hpp"
@@ -12,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 
 namespace genv::ctl {
@@ -167,17 +169,25 @@ void config(Context& context, const ConfigArguments& arguments) {
 
 } // namespace
 
+constexpr std::array configExamples{
+    Example{"Ask for two GPUs at the next attach", "genv config gpus 2"},
+    Example{"Lend the GPUs to requests of others", "genv config preemptible park"},
+    Example{"Save the configuration with the project", "genv config --save"},
+    Example{"Load only the number of GPUs from .genv", "genv config gpus --load"},
+};
+
 void addConfig(CLI::App& app, Context& context) {
-    CLI::App* command =
-        app.add_subcommand("config", "Show or change the environment's configuration");
+    CLI::App* command = addCommand(app, "config", "Show or change the environment's configuration",
+                                   {.examples = configExamples});
     const auto arguments = std::make_shared<ConfigArguments>();
     CLI::Option* field =
-        command
-            ->add_option("FIELD", arguments->field,
-                         "Show or change gpus, gpu-memory, name or preemptible")
+        addOption(*command, "FIELD", arguments->field,
+                  "Show or change gpus, gpu-memory, name or preemptible",
+                  {.values = OneOf{"gpus", "gpu-memory", "name", "preemptible"}})
             ->check(CLI::IsMember({"gpus", "gpu-memory", "name", preemptibleField}).description(""))
             ->type_name("");
-    CLI::Option* value = command->add_option("VALUE", arguments->value, "Set FIELD to VALUE")
+    CLI::Option* value = addOption(*command, "VALUE", arguments->value, "Set FIELD to VALUE",
+                                   {.values = ValueKind::Free})
                              ->type_name("")
                              ->needs(field);
     CLI::Option* clear =

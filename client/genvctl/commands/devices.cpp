@@ -5,7 +5,9 @@
 #include "client/genvctl/common/found.hpp"
 #include "client/genvctl/common/parents.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/doctor/driver.hpp"
+#include "client/genvctl/options/cluster_refusals.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/reports/compute_processes.hpp"
 #include "client/genvctl/reports/device_listing.hpp"
@@ -17,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 
@@ -167,17 +170,35 @@ void detachEverybody(Context& context) {
     }
 }
 
+constexpr std::array devicesFindExamples{
+    Example{"Print the GPUs of environment 4711", "genvctl devices find --id 4711"},
+};
+
 void addFindDevices(CLI::App& devices, Context& context) {
-    CLI::App* command = devices.add_subcommand("find", "Print the devices of an environment");
+    CLI::App* command = addCommand(
+        devices, "find", "Print the devices of an environment",
+        {.onCluster = cluster::refused(isAboutOneMachine,
+                                       "\"genvctl devices --json\" has the GPUs of the cluster."),
+         .examples = devicesFindExamples});
     const auto id = std::make_shared<std::string>();
-    command->add_option("--id,--eid", *id, "Select environment ID")->required()->type_name("ID");
+    addOption(*command, "--id,--eid", *id, "Select environment ID",
+              {.values = ValueKind::Environment})
+        ->required()
+        ->type_name("ID");
     command->callback(
         [&context, id] { context.command = [&context, id] { findDevices(context, *id); }; });
 }
 
+constexpr std::array devicesQueryExamples{
+    Example{"Print each GPU's index and environments", "genvctl devices query --query index eids"},
+};
+
 void addQueryDevices(CLI::App& devices, Context& context) {
-    CLI::App* command =
-        devices.add_subcommand("query", "Print chosen columns, one line per device");
+    CLI::App* command = addCommand(
+        devices, "query", "Print chosen columns, one line per device",
+        {.onCluster = cluster::refused(isAboutOneMachine,
+                                       "\"genvctl devices --json\" has the GPUs of the cluster."),
+         .examples = devicesQueryExamples});
     const auto query = std::make_shared<QueryOption>();
     query->addTo(*command, {"index", "eids", "total_memory", "attachments"});
     command->callback([&context, query] {
@@ -196,16 +217,28 @@ struct AdministrativeAttachArguments {
     bool quiet = false;
 };
 
+constexpr std::array devicesAttachExamples{
+    Example{"Attach one more GPU to environment 4711", "genvctl devices attach --id 4711 --gpus 1"},
+    Example{"Attach GPU 3 to it", "genvctl devices attach --id 4711 --index 3"},
+};
+
 void addAdministrativeAttach(CLI::App& devices, Context& context) {
-    CLI::App* command = devices.add_subcommand("attach", "Attach devices to an environment");
+    CLI::App* command =
+        addCommand(devices, "attach", "Attach devices to an environment",
+                   {.onCluster = cluster::refused(
+                        slurmDecides, "\"genvctl run --gpus N -- COMMAND\" asks for GPUs."),
+                    .examples = devicesAttachExamples});
     const auto arguments = std::make_shared<AdministrativeAttachArguments>();
-    command->add_option("--id,--eid", arguments->id, "Select environment ID")
+    addOption(*command, "--id,--eid", arguments->id, "Select environment ID",
+              {.values = ValueKind::Environment})
         ->required()
         ->type_name("ID");
-    CLI::Option* count =
-        command->add_option("--gpus,--count", arguments->count, "Attach N devices")->type_name("N");
+    CLI::Option* count = addOption(*command, "--gpus,--count", arguments->count, "Attach N devices",
+                                   {.values = ValueKind::DeviceCount})
+                             ->type_name("N");
     CLI::Option* index =
-        command->add_option("--index", arguments->indices, "Attach the devices with these indices")
+        addOption(*command, "--index", arguments->indices, "Attach the devices with these indices",
+                  {.values = ValueKind::Device})
             ->type_name("I[,I]...")
             ->delimiter(',')
             ->allow_extra_args(false)
@@ -233,13 +266,25 @@ void addAdministrativeAttach(CLI::App& devices, Context& context) {
     });
 }
 
+constexpr std::array devicesDetachExamples{
+    Example{"Detach GPU 3 from environment 4711", "genvctl devices detach --id 4711 --index 3"},
+};
+
 void addAdministrativeDetach(CLI::App& devices, Context& context) {
-    CLI::App* command = devices.add_subcommand("detach", "Detach devices from an environment");
+    CLI::App* command =
+        addCommand(devices, "detach", "Detach devices from an environment",
+                   {.onCluster = cluster::refused(
+                        slurmDecides, "\"genvctl deactivate --id slurm-JOBID\" ends a job."),
+                    .examples = devicesDetachExamples});
     const auto id = std::make_shared<std::string>();
     const auto indices = std::make_shared<std::vector<std::uint32_t>>();
     const auto quiet = std::make_shared<bool>(false);
-    command->add_option("--id,--eid", *id, "Select environment ID")->required()->type_name("ID");
-    command->add_option("--index", *indices, "Detach only the devices with these indices")
+    addOption(*command, "--id,--eid", *id, "Select environment ID",
+              {.values = ValueKind::Environment})
+        ->required()
+        ->type_name("ID");
+    addOption(*command, "--index", *indices, "Detach only the devices with these indices",
+              {.values = ValueKind::Device})
         ->type_name("I[,I]...")
         ->delimiter(',')
         ->allow_extra_args(false);
@@ -261,20 +306,34 @@ void addAdministrativeDetach(CLI::App& devices, Context& context) {
 
 } // namespace
 
+constexpr std::array devicesExamples{
+    Example{"List all GPUs and their environments", "genvctl devices"},
+    Example{"Print the indices of the free GPUs",
+            "genvctl devices --json | jq '.[] | select(.free) | .index'"},
+};
+
+constexpr std::array devicesPsExamples{
+    Example{"List all GPUs and their environments as CSV", "genvctl devices ps --format csv"},
+};
+
 void addDevices(CLI::App& app, Context& context) {
     CLI::App* devices =
-        app.add_subcommand("devices", "List devices and the environments that use them");
+        addCommand(app, "devices", "List devices and the environments that use them",
+                   {.onCluster = cluster::mapped, .examples = devicesExamples});
     const auto options = std::make_shared<ListingOptions>();
     const auto reset = std::make_shared<bool>(false);
     options->addTo(*devices);
     options->addWideTo(*devices);
-    devices->add_flag_callback(
-        "--no-cleanup", [] {}, "Ignore, for compatibility with genv 1");
-    devices->add_flag("--reset", *reset, "Detach all devices from all environments");
+    Definition::of(*devices).describe(
+        devices->add_flag_callback(
+            "--no-cleanup", [] {}, "Ignore, for compatibility with genv 1"),
+        {.onCluster = cluster::withoutEffect});
+    addFlag(*devices, "--reset", *reset, "Detach all devices from all environments",
+            {.onCluster = endsJobsOfAll});
     devices->require_subcommand(0, 1);
 
-    CLI::App* table =
-        devices->add_subcommand("ps", "List devices and the environments that use them");
+    CLI::App* table = addCommand(*devices, "ps", "List devices and the environments that use them",
+                                 {.onCluster = cluster::mapped, .examples = devicesPsExamples});
     options->addTo(*table);
     options->addWideTo(*table);
     addQueryDevices(*devices, context);

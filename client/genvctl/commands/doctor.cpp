@@ -3,6 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/doctor/examination.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/terminal_text.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 namespace genv::ctl {
@@ -80,15 +82,21 @@ void examineMachine(const GlobalOptions& global, const DoctorArguments& argument
 
 } // namespace
 
+constexpr std::array doctorExamples{
+    Example{"Check everything", "genvctl doctor"},
+    Example{"Check only the driver and the service", "genvctl doctor driver service"},
+};
+
 void addDoctor(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("doctor", "Check the installation and suggest fixes");
+    CLI::App* command = addCommand(app, "doctor", "Check the installation and suggest fixes",
+                                   {.examples = doctorExamples});
     const auto arguments = std::make_shared<DoctorArguments>();
-    std::vector<std::string> names;
+    OneOf checks;
     for (const DoctorCheck& check : doctor::allChecks)
-        names.emplace_back(check.name);
-    command
-        ->add_option("CHECK", arguments->names,
-                     "Run only these checks: " + CLI::detail::join(names, ", "))
+        checks.push_back(check.name);
+    const std::vector<std::string> names(checks.begin(), checks.end());
+    addOption(*command, "CHECK", arguments->names,
+              "Run only these checks: " + CLI::detail::join(names, ", "), {.values = checks})
         ->check(CLI::IsMember(names).description(""))
         ->type_name("");
     command->add_flag("-q,--quiet", arguments->quiet, "Print only warnings and problems");

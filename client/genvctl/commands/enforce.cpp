@@ -3,6 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/options/enforce_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
 #include "client/genvctl/reports/enforcement_report.hpp"
@@ -13,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -85,13 +87,14 @@ void enforce(Context& context, const Arguments& arguments) {
 template <typename Value>
 void addLimit(CLI::App& command, const core::LimitDefinition& limit,
               std::map<std::string, Value>& values, const char* type) {
-    command
-        .add_option_function<Value>(
-            fmt::format("--{}", limit.name),
-            [&values, &limit](const Value& value) {
-                values.insert_or_assign(std::string(limit.name), value);
-            },
-            std::string(limit.help))
+    Definition::of(command)
+        .describe(command.add_option_function<Value>(
+                      fmt::format("--{}", limit.name),
+                      [&values, &limit](const Value& value) {
+                          values.insert_or_assign(std::string(limit.name), value);
+                      },
+                      std::string(limit.help)),
+                  {.values = ValueKind::Free})
         ->type_name(type)
         ->group(limitOptions);
 }
@@ -111,8 +114,18 @@ void addMoreLimits(CLI::App& command, Arguments& arguments) {
 
 } // namespace
 
+constexpr std::array enforceExamples{
+    Example{"Show what one cycle would do",
+            "genvctl enforce --dry-run --interval 0 --non-env-processes"},
+    Example{"Allow each user two devices, and alice four",
+            "genvctl enforce --max-devices-per-user 2 --max-devices-for-user alice=4"},
+};
+
 void addEnforce(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("enforce", "Enforce rules and limits on all users");
+    CLI::App* command =
+        addCommand(app, "enforce", "Enforce rules and limits on all users",
+                   {.onCluster = cluster::aboutThisMachine("Slurm enforces limits of its own."),
+                    .examples = enforceExamples});
     const auto arguments = std::make_shared<Arguments>();
     addEnforceOptions(*command, *arguments);
     addMoreLimits(*command, *arguments);

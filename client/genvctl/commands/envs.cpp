@@ -4,7 +4,9 @@
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/found.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/lingering.hpp"
+#include "client/genvctl/options/cluster_refusals.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/options/project.hpp"
@@ -17,8 +19,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
+#include <span>
 
 namespace genv::ctl {
 
@@ -107,12 +111,21 @@ void deactivateEverybody(Context& context) {
     }
 }
 
+constexpr std::array envsQueryExamples{
+    Example{"Print the ID and user of each environment", "genvctl envs query --query eid username"},
+};
+
 void addQueryEnvironments(CLI::App& envs, Context& context) {
     CLI::App* command =
-        envs.add_subcommand("query", "Print chosen columns, one line per environment");
+        addCommand(envs, "query", "Print chosen columns, one line per environment",
+                   {.onCluster = cluster::refused(
+                        isAboutOneMachine, "\"genvctl envs --json\" has the jobs of the cluster."),
+                    .examples = envsQueryExamples});
     const auto id = std::make_shared<std::optional<std::string>>();
     const auto query = std::make_shared<QueryOption>();
-    command->add_option("--id,--eid", *id, "Print only environment ID")->type_name("ID");
+    addOption(*command, "--id,--eid", *id, "Print only environment ID",
+              {.values = ValueKind::Environment})
+        ->type_name("ID");
     query->addTo(*command, {"eid", "creation", "uid", "username", "config.name", "config.gpus",
                             "config.gpu_memory", "pids", "kernel_ids"});
     command->callback([&context, id, query] {
@@ -122,13 +135,22 @@ void addQueryEnvironments(CLI::App& envs, Context& context) {
     });
 }
 
+constexpr std::array envsFindExamples{
+    Example{"Print the environment of process 4711", "genvctl envs find --pid 4711"},
+};
+
 void addFindEnvironment(CLI::App& envs, Context& context) {
-    CLI::App* command = envs.add_subcommand("find", "Print the environment of a process or kernel");
+    CLI::App* command = addCommand(
+        envs, "find", "Print the environment of a process or kernel",
+        {.onCluster = cluster::refused(isAboutOneMachine, "Run it on the node of the job."),
+         .examples = envsFindExamples});
     const auto pid = std::make_shared<std::optional<std::uint32_t>>();
     const auto kernel = std::make_shared<std::optional<std::string>>();
-    CLI::Option* process =
-        command->add_option("--pid", *pid, "Find the environment of process PID")->type_name("PID");
-    command->add_option("--kernel-id", *kernel, "Find the environment of Jupyter kernel ID")
+    CLI::Option* process = addOption(*command, "--pid", *pid, "Find the environment of process PID",
+                                     {.values = ValueKind::RootProcess})
+                               ->type_name("PID");
+    addOption(*command, "--kernel-id", *kernel, "Find the environment of Jupyter kernel ID",
+              {.values = ValueKind::Free})
         ->type_name("ID")
         ->excludes(process);
     command->callback([&context, pid, kernel] {
@@ -145,23 +167,35 @@ struct AdministrativeActivateArguments {
     std::optional<std::string> kernel;
 };
 
+constexpr std::array envsActivateExamples{
+    Example{"Start environment 58 for user 1001",
+            "genvctl envs activate --eid 58 --uid 1001 --pid 4711"},
+};
+
 void addAdministrativeActivate(CLI::App& envs, Context& context) {
-    CLI::App* command =
-        envs.add_subcommand("activate", "Start an environment for a user, or add to it");
+    CLI::App* command = addCommand(
+        envs, "activate", "Start an environment for a user, or add to it",
+        {.onCluster = cluster::refused(slurmDecides, "\"genv activate --gpus N\" starts a job."),
+         .examples = envsActivateExamples});
     const auto arguments = std::make_shared<AdministrativeActivateArguments>();
-    command->add_option("--id,--eid", arguments->id, "Select environment ID")
+    addOption(*command, "--id,--eid", arguments->id, "Select environment ID",
+              {.values = ValueKind::Environment})
         ->required()
         ->type_name("ID");
-    command->add_option("--uid", arguments->uid, "Set the owner")->required()->type_name("UID");
+    addOption(*command, "--uid", arguments->uid, "Set the owner", {.values = ValueKind::Uid})
+        ->required()
+        ->type_name("UID");
     // The service reads the name from the user database.
-    command->add_option("--username", "Ignore, for compatibility with genv 1")->type_name("NAME");
-    CLI::Option* process = command
-                               ->add_option("--pid", arguments->pid,
-                                            "Keep the environment as long as process PID runs")
-                               ->type_name("PID");
-    command
-        ->add_option("--kernel-id", arguments->kernel,
-                     "Keep the environment as long as kernel ID runs")
+    Definition::of(*command)
+        .describe(command->add_option("--username", "Ignore, for compatibility with genv 1"),
+                  {.values = ValueKind::User})
+        ->type_name("NAME");
+    CLI::Option* process =
+        addOption(*command, "--pid", arguments->pid,
+                  "Keep the environment as long as process PID runs", {.values = ValueKind::Free})
+            ->type_name("PID");
+    addOption(*command, "--kernel-id", arguments->kernel,
+              "Keep the environment as long as kernel ID runs", {.values = ValueKind::Free})
         ->type_name("ID")
         ->excludes(process);
     command->callback([&context, arguments] {
@@ -178,10 +212,20 @@ void addAdministrativeActivate(CLI::App& envs, Context& context) {
     });
 }
 
+constexpr std::array envsDeactivateExamples{
+    Example{"Remove process 4711 from its environment", "genvctl envs deactivate --pid 4711"},
+};
+
 void addAdministrativeDeactivate(CLI::App& envs, Context& context) {
-    CLI::App* command = envs.add_subcommand("deactivate", "Remove a process from its environment");
+    CLI::App* command = addCommand(
+        envs, "deactivate", "Remove a process from its environment",
+        {.onCluster = cluster::refused("it is about processes of one machine",
+                                       "\"genvctl deactivate --id slurm-JOBID\" ends a job."),
+         .examples = envsDeactivateExamples});
     const auto pid = std::make_shared<std::uint32_t>();
-    command->add_option("--pid", *pid, "Remove process PID")->required()->type_name("PID");
+    addOption(*command, "--pid", *pid, "Remove process PID", {.values = ValueKind::RootProcess})
+        ->required()
+        ->type_name("PID");
     command->callback([&context, pid] {
         context.command = [&context, pid] {
             const std::string id = context.client().environmentOfProcess(*pid);
@@ -242,26 +286,52 @@ void configure(Context& context, const EnvsConfigArguments& arguments) {
     context.authorized([&](Client& client) { client.configure(arguments.id, change); });
 }
 
+constexpr std::array envsConfigGpusExamples{
+    Example{"Set the number of GPUs", "genvctl envs config --id 4711 gpus --count 2"},
+    Example{"Unset it", "genvctl envs config --id 4711 gpus --clear"},
+};
+
+constexpr std::array envsConfigNameExamples{
+    Example{"Set the name", "genvctl envs config --id 4711 name --name training"},
+};
+
+constexpr std::array envsConfigMemoryExamples{
+    Example{"Set the share of each GPU's memory",
+            "genvctl envs config --id 4711 gpu-memory --gpu-memory 4g"},
+};
+
+constexpr std::array envsConfigExamples{
+    Example{"Unset the whole configuration", "genvctl envs config --id 4711 --clear"},
+    Example{"Set the number of GPUs", "genvctl envs config --id 4711 gpus --count 2"},
+};
+
 void addConfigure(CLI::App& envs, Context& context) {
-    CLI::App* command = envs.add_subcommand("config", "Change the configuration of an environment");
+    CLI::App* command =
+        addCommand(envs, "config", "Change the configuration of an environment",
+                   {.onCluster = cluster::refused("only Slurm changes a job",
+                                                  "\"scontrol update JobId=JOBID\" changes one."),
+                    .examples = envsConfigExamples});
     const auto arguments = std::make_shared<EnvsConfigArguments>();
-    command->add_option("--id,--eid", arguments->id, "Select environment ID")
+    addOption(*command, "--id,--eid", arguments->id, "Select environment ID",
+              {.values = ValueKind::Environment})
         ->required()
         ->type_name("ID");
     command->add_flag("--clear", arguments->clear, "Unset all fields");
     arguments->consent.addTo(*command);
-    const auto addField = [&](Field field, const char* option, const char* type) {
-        CLI::App* one = command->add_subcommand(
-            fieldName(field), fmt::format("Change the field {}", fieldName(field)));
+    const auto addField = [&](Field field, const char* option, ValueKind values, const char* type,
+                              std::span<const Example> examples) {
+        CLI::App* one = addCommand(*command, fieldName(field),
+                                   fmt::format("Change the field {}", fieldName(field)),
+                                   {.examples = examples});
         CLI::Option* clear = one->add_flag("--clear", arguments->clear, "Unset the field");
-        one->add_option(option, arguments->value, "Set the field")
+        addOption(*one, option, arguments->value, "Set the field", {.values = values})
             ->type_name(type)
             ->excludes(clear);
         one->callback([arguments, field] { arguments->field = field; });
     };
-    addField(Field::Gpus, "--count", "N");
-    addField(Field::Name, "--name", "NAME");
-    addField(Field::GpuMemory, "--gpu-memory", "AMOUNT");
+    addField(Field::Gpus, "--count", ValueKind::DeviceCount, "N", envsConfigGpusExamples);
+    addField(Field::Name, "--name", ValueKind::Free, "NAME", envsConfigNameExamples);
+    addField(Field::GpuMemory, "--gpu-memory", ValueKind::Free, "AMOUNT", envsConfigMemoryExamples);
     command->require_subcommand(0, 1);
     command->callback([&context, arguments] {
         if (!arguments->isValid())
@@ -273,18 +343,32 @@ void addConfigure(CLI::App& envs, Context& context) {
 
 } // namespace
 
+constexpr std::array envsExamples{
+    Example{"List all environments", "genvctl envs"},
+    Example{"List them with exact times", "genvctl envs --timestamp"},
+};
+
+constexpr std::array envsPsExamples{
+    Example{"List all environments as CSV", "genvctl envs ps --format csv"},
+};
+
 void addEnvs(CLI::App& app, Context& context) {
-    CLI::App* envs = app.add_subcommand("envs", "List environments and their users");
+    CLI::App* envs = addCommand(app, "envs", "List environments and their users",
+                                {.onCluster = cluster::mapped, .examples = envsExamples});
     const auto options = std::make_shared<ListingOptions>();
     const auto reset = std::make_shared<bool>(false);
     options->addTo(*envs);
     options->addWideTo(*envs);
-    envs->add_flag_callback(
-        "--no-cleanup", [] {}, "Ignore, for compatibility with genv 1");
-    envs->add_flag("--reset", *reset, "End the environments of all users");
+    Definition::of(*envs).describe(
+        envs->add_flag_callback(
+            "--no-cleanup", [] {}, "Ignore, for compatibility with genv 1"),
+        {.onCluster = cluster::withoutEffect});
+    addFlag(*envs, "--reset", *reset, "End the environments of all users",
+            {.onCluster = endsJobsOfAll});
     envs->require_subcommand(0, 1);
 
-    CLI::App* table = envs->add_subcommand("ps", "List environments and their users");
+    CLI::App* table = addCommand(*envs, "ps", "List environments and their users",
+                                 {.onCluster = cluster::mapped, .examples = envsPsExamples});
     options->addTo(*table);
     options->addWideTo(*table);
     addQueryEnvironments(*envs, context);

@@ -3,6 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/objects/event_objects.hpp"
 #include "client/genvctl/reports/event_reasons.hpp"
 #include "client/genvctl/terminal/table.hpp"
@@ -14,6 +15,8 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+
+#include <array>
 
 namespace genv::ctl {
 
@@ -120,8 +123,16 @@ void events(Context& context) {
 
 } // namespace
 
+constexpr std::array eventsExamples{
+    Example{"Follow events until Ctrl-C", "genvctl events"},
+    Example{"Follow events as JSON, one object per line", "genvctl events --json=short"},
+};
+
 void addEvents(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("events", "Follow events of environments and devices");
+    CLI::App* command = addCommand(app, "events", "Follow events of environments and devices",
+                                   {.onCluster = cluster::aboutThisMachine(
+                                        "\"squeue --iterate=5\" shows the jobs as they change."),
+                                    .examples = eventsExamples});
     command->footer(
         "Prints a sentence per event until Ctrl-C; with --json=short, an object per line.\n"
         "A restart of the service shows as service-ended and service-started.");

@@ -2,11 +2,13 @@
 // extend: extends the lease of an environment.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/extension.hpp"
 #include "core/base/text.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -31,15 +33,26 @@ std::optional<std::chrono::seconds> wantedLifetime(const ExtendArguments& argume
 
 } // namespace
 
+constexpr std::array extendExamples{
+    Example{"Extend this environment by two hours from now", "genv extend 2h"},
+    Example{"Extend environment 4711 as far as allowed", "genvctl extend --id 4711"},
+};
+
 void addExtend(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("extend", "Extend the lease of an environment");
+    CLI::App* command = addCommand(app, "extend", "Extend the lease of an environment",
+                                   {.onCluster = cluster::mapped, .examples = extendExamples});
     const auto arguments = std::make_shared<ExtendArguments>();
     CLI::Option* time =
-        command->add_option("TIME", arguments->lifetime, "Set the end TIME from now, such as 2h")
+        addOption(*command, "TIME", arguments->lifetime, "Set the end TIME from now, such as 2h",
+                  {.values = ValueKind::Free, .onCluster = cluster::mapped})
             ->type_name("");
-    command->add_flag("--no-end", arguments->hasNoEnd, "Remove the end of the lease")
+    addFlag(*command, "--no-end", arguments->hasNoEnd, "Remove the end of the lease",
+            {.onCluster = cluster::refused(
+                 "Slurm ends each job at its time limit",
+                 "\"genvctl extend --id slurm-JOBID TIME\" extends the time limit.")})
         ->excludes(time);
-    command->add_option("--id,--eid", arguments->id, "Extend environment ID [default: the shell's]")
+    addOption(*command, "--id,--eid", arguments->id, "Extend environment ID [default: the shell's]",
+              {.values = ValueKind::Environment, .onCluster = cluster::mapped})
         ->type_name("ID");
     command->footer("The command never shortens a lease, and fails if there is no lease.");
     command->callback([&context, arguments] {

@@ -2,12 +2,14 @@
 // help: prints the help of a command, as its --help does.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "core/base/command_line/usage_error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -38,10 +40,17 @@ void printHelp(const CLI::App& app, const std::vector<std::string>& words) {
 
 } // namespace
 
+constexpr std::array helpExamples{
+    Example{"Describe a command", "genvctl help attach"},
+    Example{"Describe a subcommand", "genvctl help devices find"},
+};
+
 void addHelp(CLI::App& app, Context& context, WithCommandLine withCommandLine) {
-    CLI::App* command = app.add_subcommand("help", "Describe a command");
+    CLI::App* command = addCommand(app, "help", "Describe a command", {.examples = helpExamples});
     const auto words = std::make_shared<std::vector<std::string>>();
-    command->add_option("COMMAND", *words, "Describe this command or subcommand")->type_name("");
+    addOption(*command, "COMMAND", *words, "Describe this command or subcommand",
+              {.values = ValueKind::HelpTopic})
+        ->type_name("");
     command->callback([&context, words, withCommandLine = std::move(withCommandLine)] {
         context.command = [words, withCommandLine] {
             withCommandLine([&](const CLI::App& whole) { printHelp(whole, *words); });

@@ -2,6 +2,7 @@
 // history: prints past events from the service's journal.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/objects/event_objects.hpp"
 #include "client/genvctl/objects/machine_objects.hpp"
 #include "client/genvctl/options/history_options.hpp"
@@ -251,28 +252,71 @@ void history(Context& context, const HistoryArguments& arguments) {
     arguments.listing.print(context.options, std::move(table));
 }
 
+// Returns the kinds of events, in the order in which a shell offers them.
+OneOf eventKinds() {
+    return {"environment-started",
+            "environment-ended",
+            "lingering",
+            "attached",
+            "detached",
+            "in-use",
+            "idle",
+            "wait-started",
+            "wait-granted",
+            "wait-ended",
+            "process-terminated",
+            "refused",
+            "policy-changed",
+            "lease-ending",
+            "rule-warning",
+            "device-health",
+            "device-added",
+            "device-removed",
+            "open-refused",
+            "isolation-changed",
+            "parked",
+            "resumed",
+            "parking-failed",
+            "resume-delayed",
+            "process-lost",
+            "parked-long",
+            "taking-began",
+            "taking-ended",
+            "loan-ending"};
+}
+
 } // namespace
 
+constexpr std::array historyExamples{
+    Example{"Show your events of the last two days", "genvctl history --since -2d"},
+    Example{"Show the environments of all users that ended today",
+            "genvctl history --all --since today --kind environment-ended"},
+    Example{"Show the last 20 events of GPU 3", "genvctl history --device 3 --lines 20"},
+};
+
 void addHistory(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("history", "Show past events");
+    CLI::App* command =
+        addCommand(app, "history", "Show past events",
+                   {.onCluster = cluster::aboutThisMachine("\"sacct\" shows the jobs of the past."),
+                    .examples = historyExamples});
     const auto arguments = std::make_shared<HistoryArguments>();
     arguments->history.addTo(*command, "a day ago");
     arguments->listing.addFormatTo(*command);
-    command
-        ->add_option("--environment", arguments->environment, "Show only events of environment ID")
+    addOption(*command, "--environment", arguments->environment,
+              "Show only events of environment ID", {.values = ValueKind::Environment})
         ->type_name("ID");
-    command
-        ->add_option("--job", arguments->job, "Show only events of this job, of genv or of Slurm")
+    addOption(*command, "--job", arguments->job,
+              "Show only events of this job, of genv or of Slurm", {.values = ValueKind::Free})
         ->type_name("JOB");
-    command
-        ->add_option("--device", arguments->device,
-                     "Show only events of this device, by index or UUID")
+    addOption(*command, "--device", arguments->device,
+              "Show only events of this device, by index or UUID", {.values = ValueKind::Device})
         ->type_name("DEVICE");
-    command
-        ->add_option("--kind", arguments->kinds, "Show only events of this kind; may be repeated")
+    addOption(*command, "--kind", arguments->kinds,
+              "Show only events of this kind; may be repeated", {.values = eventKinds()})
         ->type_name("KIND")
         ->delimiter(',');
-    command->add_option("-n,--lines", arguments->lines, "Show only the last N events")
+    addOption(*command, "-n,--lines", arguments->lines, "Show only the last N events",
+              {.values = ValueKind::Free})
         ->type_name("N")
         ->check(CLI::PositiveNumber.description(""));
     command->add_flag("--reverse", arguments->reverse, "Show the newest events first");

@@ -4,6 +4,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/reports/isolation_report.hpp"
 #include "client/genvctl/reports/user_names.hpp"
@@ -11,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -52,26 +54,43 @@ void showRefusals(Context& context, const ListingOptions& options, bool all) {
                       refusalTable(refused, user, [&](Time time) { return options.time(time); }));
 }
 
+constexpr std::array isolationStatusExamples{
+    Example{"Use the status in a script", "genvctl isolation status --json"},
+};
+
 void addIsolationStatus(CLI::App& isolation, Context& context) {
-    CLI::App* command = isolation.add_subcommand("status", "Show whether isolation is in force");
+    CLI::App* command = addCommand(isolation, "status", "Show whether isolation is in force",
+                                   {.examples = isolationStatusExamples});
     command->footer(
         "Exits with status 0 if the mode that Isolation= in genvd.conf sets is in force,\n"
         "also for Isolation=none, and with 1 if it is not, or only for some GPUs.");
     command->callback([&context] { context.command = [&context] { showIsolation(context); }; });
 }
 
+constexpr std::array isolationOnExamples{
+    Example{"Resume isolation", "genvctl isolation on"},
+};
+
+constexpr std::array isolationOffExamples{
+    Example{"Suspend isolation until the next boot", "genvctl isolation off"},
+};
+
 void addIsolationSwitch(CLI::App& isolation, Context& context) {
-    isolation.add_subcommand("on", "Resume isolation")->callback([&context] {
-        context.command = [&context] { resumeIsolation(context); };
-    });
-    isolation.add_subcommand("off", "Suspend isolation until the next boot")->callback([&context] {
-        context.command = [&context] { suspendIsolation(context); };
-    });
+    addCommand(isolation, "on", "Resume isolation", {.examples = isolationOnExamples})
+        ->callback([&context] { context.command = [&context] { resumeIsolation(context); }; });
+    addCommand(isolation, "off", "Suspend isolation until the next boot",
+               {.examples = isolationOffExamples})
+        ->callback([&context] { context.command = [&context] { suspendIsolation(context); }; });
 }
+
+constexpr std::array isolationRefusalsExamples{
+    Example{"Show the refusals of all users", "genvctl isolation refusals --all"},
+};
 
 void addIsolationRefusals(CLI::App& isolation, Context& context) {
     CLI::App* command =
-        isolation.add_subcommand("refusals", "List GPUs that the kernel refused to open");
+        addCommand(isolation, "refusals", "List GPUs that the kernel refused to open",
+                   {.examples = isolationRefusalsExamples});
     const auto options = std::make_shared<ListingOptions>();
     const auto all = std::make_shared<bool>(false);
     options->addTo(*command);
@@ -86,8 +105,14 @@ void addIsolationRefusals(CLI::App& isolation, Context& context) {
 
 } // namespace
 
+constexpr std::array isolationExamples{
+    Example{"Show whether isolation is in force", "genvctl isolation status"},
+    Example{"Show which GPUs you were refused", "genvctl isolation refusals"},
+};
+
 void addIsolation(CLI::App& app, Context& context) {
-    CLI::App* isolation = app.add_subcommand("isolation", "Show or switch the isolation of GPUs");
+    CLI::App* isolation = addCommand(app, "isolation", "Show or switch the isolation of GPUs",
+                                     {.examples = isolationExamples});
     isolation->require_subcommand(1);
     addIsolationStatus(*isolation, context);
     addIsolationSwitch(*isolation, context);

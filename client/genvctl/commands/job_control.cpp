@@ -2,6 +2,7 @@
 // cancel, hold, release, requeue: change what becomes of jobs.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/selection.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,19 +29,44 @@ struct JobChange {
     const char* made;    ///< what a person reads then: "canceled"
     const char* nothing; ///< why no task was concerned
     JobSystem::Change change;
+    std::span<const Example> examples;
+};
+
+constexpr std::array cancelExamples{
+    Example{"Cancel a job", "genvctl cancel 17"},
+    Example{"Cancel some tasks of an array", "genvctl cancel 17.100-200"},
 };
 
 constexpr JobChange cancelChange{
-    "cancel",   "Cancel jobs",  "Tasks that wait never start, and those that run are ended.",
-    "canceled", "it has ended", JobSystem::Change::Cancel};
+    "cancel",      "Cancel jobs",  "Tasks that wait never start, and those that run are ended.",
+    "canceled",    "it has ended", JobSystem::Change::Cancel,
+    cancelExamples};
+
+constexpr std::array holdExamples{
+    Example{"Let other jobs start before job 17", "genvctl hold 17"},
+};
+
 constexpr JobChange holdChange{"hold",
                                "Keep jobs that wait from starting",
                                "Tasks that run go on.",
                                "held",
                                "no task of it waits",
-                               JobSystem::Change::Hold};
-constexpr JobChange releaseChange{"release",  "Let held jobs start",   "",
-                                  "released", "no task of it is held", JobSystem::Change::Release};
+                               JobSystem::Change::Hold,
+                               holdExamples};
+
+constexpr std::array releaseExamples{
+    Example{"Let it start", "genvctl release 17"},
+};
+
+constexpr JobChange releaseChange{
+    "release",      "Let held jobs start",   "",
+    "released",     "no task of it is held", JobSystem::Change::Release,
+    releaseExamples};
+
+constexpr std::array requeueExamples{
+    Example{"Run the tasks again that failed", "genvctl requeue 17"},
+};
+
 constexpr JobChange requeueChange{
     "requeue",
     "Run jobs again",
@@ -47,7 +74,8 @@ constexpr JobChange requeueChange{
     "those that run, which are ended first; else all.",
     "requeued",
     "no task of it can run again",
-    JobSystem::Change::Requeue};
+    JobSystem::Change::Requeue,
+    requeueExamples};
 
 void tell(const JobChange& change, const JobTasks& job, std::uint32_t count) {
     if (count == 0)
@@ -85,9 +113,12 @@ void run(Context& context, const JobChange& change, const std::vector<std::strin
 }
 
 void add(CLI::App& app, Context& context, const JobChange& change) {
-    CLI::App* command = app.add_subcommand(change.name, change.help);
+    CLI::App* command =
+        addCommand(app, change.name, change.help,
+                   {.onCluster = cluster::aboutUserJobs, .examples = change.examples});
     const auto names = std::make_shared<std::vector<std::string>>();
-    command->add_option("JOB", *names, "Name jobs or tasks: 17, 17.3, 17.1-20")
+    addOption(*command, "JOB", *names, "Name jobs or tasks: 17, 17.3, 17.1-20",
+              {.values = ValueKind::Job, .onCluster = cluster::mapped})
         ->required()
         ->type_name("");
     command->footer(change.footer);

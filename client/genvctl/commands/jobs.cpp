@@ -2,6 +2,7 @@
 // jobs, job: list the jobs of the user, and describe one.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/job_text.hpp"
 #include "client/genvctl/jobs/selection.hpp"
@@ -12,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,13 +87,24 @@ void describeJob(Context& context, const std::string& name) {
 
 } // namespace
 
+constexpr std::array jobsExamples{
+    Example{"List your jobs", "genvctl jobs"},
+    Example{"Print the numbers of those that failed",
+            "genvctl jobs --json | jq '.[] | select(.failed > 0) | .job'"},
+};
+
 void addJobs(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("jobs", "List your jobs");
+    CLI::App* command = addCommand(app, "jobs", "List your jobs",
+                                   {.onCluster = cluster::aboutUserJobs, .examples = jobsExamples});
     const auto arguments = std::make_shared<JobsArguments>();
     arguments->listing.addFormatTo(*command);
-    command->add_flag("--all", arguments->all, "List also jobs that ended more than a day ago");
-    command->add_flag("--machines", arguments->machines,
-                      "List the jobs of other machines that share your home");
+    addFlag(*command, "--all", arguments->all, "List also jobs that ended more than a day ago",
+            {.onCluster = cluster::mapped});
+    addFlag(*command, "--machines", arguments->machines,
+            "List the jobs of other machines that share your home",
+            {.onCluster = cluster::refused(
+                 "Slurm has one list for all its machines",
+                 "\"genvctl jobs\" shows it; with \"--cluster none\" it is about your home.")});
     command->callback([&context, arguments] {
         context.command = [&context, arguments] {
             if (arguments->machines)
@@ -102,10 +115,17 @@ void addJobs(CLI::App& app, Context& context) {
     });
 }
 
+constexpr std::array jobExamples{
+    Example{"Describe a job", "genvctl job 17"},
+    Example{"Describe a task of an array", "genvctl job 17.3"},
+};
+
 void addJob(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("job", "Describe a job");
+    CLI::App* command = addCommand(app, "job", "Describe a job",
+                                   {.onCluster = cluster::aboutUserJobs, .examples = jobExamples});
     const auto job = std::make_shared<std::string>();
-    command->add_option("JOB", *job, "Describe this job or task: 17 or 17.3")
+    addOption(*command, "JOB", *job, "Describe this job or task: 17 or 17.3",
+              {.values = ValueKind::Job, .onCluster = cluster::mapped})
         ->required()
         ->type_name("");
     command->callback(

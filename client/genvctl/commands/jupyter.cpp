@@ -6,6 +6,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/own_environment.hpp"
 #include "client/genvctl/jupyter/kernelspec.hpp"
 #include "client/genvctl/shell/execution.hpp"
@@ -16,6 +17,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -40,8 +42,8 @@ struct JupyterKernelPlace {
         CLI::Option* environment =
             command.add_flag("--sys-prefix", active, "Use the active virtual or conda environment")
                 ->excludes(own);
-        command
-            .add_option("--prefix", prefix, "Use share/jupyter below FOLDER, such as /usr/local")
+        addOption(command, "--prefix", prefix, "Use share/jupyter below FOLDER, such as /usr/local",
+                  {.values = ValueKind::File})
             ->type_name("FOLDER")
             ->excludes(own)
             ->excludes(environment);
@@ -156,21 +158,30 @@ void uninstall(const std::string& given, const JupyterKernelPlace& place) {
     print(fmt::format("Removed {}\n", shown(folder.native())));
 }
 
+constexpr std::array jupyterInstallExamples{
+    Example{"Add a kernel with one GPU that waits for it",
+            "genvctl jupyter install --gpus 1 --wait=50s"},
+    Example{"Add an R kernel with 8 GB of a GPU",
+            "genvctl jupyter install --kernel ir --gpu-memory 8g"},
+};
+
 void addInstall(CLI::App& jupyter, Context& context) {
     CLI::App* command =
-        jupyter.add_subcommand("install", "Add a kernel that runs in its own environment");
+        addCommand(jupyter, "install", "Add a kernel that runs in its own environment",
+                   {.examples = jupyterInstallExamples});
     const auto arguments = std::make_shared<InstallArguments>();
-    command
-        ->add_option("--name", arguments->name, "Name the kernelspec NAME [default: KERNEL-genv]")
+    addOption(*command, "--name", arguments->name,
+              "Name the kernelspec NAME [default: KERNEL-genv]", {.values = ValueKind::Free})
         ->type_name("NAME");
-    command
-        ->add_option("--display-name", arguments->displayName,
-                     "Show TEXT as the kernel's name in notebooks")
+    addOption(*command, "--display-name", arguments->displayName,
+              "Show TEXT as the kernel's name in notebooks", {.values = ValueKind::Free})
         ->type_name("TEXT");
     CLI::Option* kernel =
-        command->add_option("--kernel", arguments->kernel, "Run this kernel [default: python3]")
+        addOption(*command, "--kernel", arguments->kernel, "Run this kernel [default: python3]",
+                  {.values = ValueKind::Free})
             ->type_name("KERNEL");
-    command->add_option("--from", arguments->from, "Run the kernel whose kernelspec is in FOLDER")
+    addOption(*command, "--from", arguments->from, "Run the kernel whose kernelspec is in FOLDER",
+              {.values = ValueKind::File})
         ->type_name("FOLDER")
         ->excludes(kernel);
     arguments->environment.addDevicesTo(*command);
@@ -183,20 +194,32 @@ void addInstall(CLI::App& jupyter, Context& context) {
     });
 }
 
+constexpr std::array jupyterUninstallExamples{
+    Example{"Remove a kernel", "genvctl jupyter uninstall python3-genv"},
+};
+
 void addUninstall(CLI::App& jupyter, Context& context) {
-    CLI::App* command =
-        jupyter.add_subcommand("uninstall", "Remove a kernel that \"install\" added");
+    CLI::App* command = addCommand(jupyter, "uninstall", "Remove a kernel that \"install\" added",
+                                   {.examples = jupyterUninstallExamples});
     const auto name = std::make_shared<std::string>();
     const auto place = std::make_shared<JupyterKernelPlace>();
-    command->add_option("NAME", *name, "Remove the kernelspec NAME")->required()->type_name("");
+    addOption(*command, "NAME", *name, "Remove the kernelspec NAME", {.values = ValueKind::Free})
+        ->required()
+        ->type_name("");
     place->addTo(*command);
     command->callback(
         [&context, name, place] { context.command = [name, place] { uninstall(*name, *place); }; });
 }
 
+constexpr std::array jupyterRunExamples{
+    Example{"Run a kernel as Jupyter starts it",
+            "genvctl jupyter run --gpus 1 -- python3 -m ipykernel_launcher -f kernel.json"},
+};
+
 void addRunJupyterKernel(CLI::App& jupyter, Context& context) {
     CLI::App* command =
-        jupyter.add_subcommand("run", "Run a kernel in its own environment, as Jupyter does");
+        addCommand(jupyter, "run", "Run a kernel in its own environment, as Jupyter does",
+                   {.examples = jupyterRunExamples});
     const auto options = std::make_shared<OwnEnvironmentOptions>();
     options->addTo(*command);
     takeEverythingFromTheCommandOn(*command);
@@ -213,9 +236,17 @@ void addRunJupyterKernel(CLI::App& jupyter, Context& context) {
 
 } // namespace
 
+constexpr std::array jupyterExamples{
+    Example{"Add a kernel with one GPU", "genvctl jupyter install --gpus 1"},
+    Example{"Remove it", "genvctl jupyter uninstall python3-genv"},
+};
+
 void addJupyter(CLI::App& app, Context& context) {
     CLI::App* jupyter =
-        app.add_subcommand("jupyter", "Run Jupyter kernels in their own environments");
+        addCommand(app, "jupyter", "Run Jupyter kernels in their own environments",
+                   {.onCluster = cluster::aboutThisMachine(
+                        "Start Jupyter in a job: \"genvctl run --gpus 1 -- jupyter lab\"."),
+                    .examples = jupyterExamples});
     jupyter->require_subcommand(1);
     addInstall(*jupyter, context);
     addUninstall(*jupyter, context);

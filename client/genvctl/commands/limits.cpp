@@ -3,6 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
 #include "client/genvctl/reports/limit_tables.hpp"
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -66,14 +68,25 @@ void allLimits(Context& context, const ListingOptions& options) {
 
 } // namespace
 
+constexpr std::array limitsExamples{
+    Example{"Show your limits and usage", "genvctl limits"},
+    Example{"Show the limits and usage of alice", "genvctl limits alice"},
+    Example{"Show a row for each user", "genvctl limits --all"},
+};
+
 void addLimits(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("limits", "Show the limits and the usage of a user");
+    CLI::App* command = addCommand(
+        app, "limits", "Show the limits and the usage of a user",
+        {.onCluster = cluster::aboutThisMachine(
+             "\"sacctmgr show assoc\" and \"scontrol show partition\" show Slurm's limits."),
+         .examples = limitsExamples});
     const auto options = std::make_shared<ListingOptions>();
     const auto user = std::make_shared<std::string>();
     options->addFormatTo(*command);
     const auto all = std::make_shared<bool>(false);
     CLI::Option* one =
-        command->add_option("USER", *user, "Show this user, by name or uid [default: you]")
+        addOption(*command, "USER", *user, "Show this user, by name or uid [default: you]",
+                  {.values = ValueKind::User})
             ->type_name("");
     command->add_flag("--all", *all, "Show one row per user, as used/allowed")->excludes(one);
     command->callback([&context, options, user, all] {

@@ -5,12 +5,15 @@
 // its children keep the descriptor open.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/turn.hpp"
 #include "client/genvctl/shell/execution.hpp"
 #include "core/sentences/sentences.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
+
+#include <array>
 
 namespace genv::ctl {
 
@@ -45,9 +48,14 @@ void lock(Context& context, const std::vector<std::string>& words) {
 
 } // namespace
 
+constexpr std::array lockExamples{
+    Example{"Run a benchmark alone on a shared GPU", "genv lock -- ./benchmark"},
+};
+
 void addLock(CLI::App& app, Context& context) {
-    CLI::App* command =
-        app.add_subcommand("lock", "Run a command with exclusive use of shared GPUs");
+    CLI::App* command = addCommand(
+        app, "lock", "Run a command with exclusive use of shared GPUs",
+        {.onCluster = cluster::aboutThisMachine("Use it in a job."), .examples = lockExamples});
     command->footer(
         "Programs that share the GPUs and use this command run one after the other. The\n"
         "lock ends with the command. Outside an environment, or without GPUs, the\n"

@@ -2,6 +2,7 @@
 // logs: prints the output of a job, and follows it until the job ends.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/job_text.hpp"
 #include "client/genvctl/jobs/log_file.hpp"
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -173,14 +175,22 @@ void runLogs(Context& context, const LogsArguments& arguments) {
 
 } // namespace
 
+constexpr std::array logsExamples{
+    Example{"Follow the output of a job", "genvctl logs -f 17"},
+};
+
 void addLogs(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("logs", "Print or follow the output of a job");
+    CLI::App* command = addCommand(app, "logs", "Print or follow the output of a job",
+                                   {.onCluster = cluster::aboutUserJobs, .examples = logsExamples});
     const auto arguments = std::make_shared<LogsArguments>();
-    command->add_option("JOB", arguments->job, "Print the output of this job or task: 17 or 17.3")
+    addOption(*command, "JOB", arguments->job, "Print the output of this job or task: 17 or 17.3",
+              {.values = ValueKind::Job, .onCluster = cluster::mapped})
         ->required()
         ->type_name("");
-    command->add_flag("-f,--follow", arguments->follow, "Print new output until the job ends");
-    command->add_option("--tail", arguments->tail, "Print only the last N lines so far")
+    addFlag(*command, "-f,--follow", arguments->follow, "Print new output until the job ends",
+            {.onCluster = cluster::mapped});
+    addOption(*command, "--tail", arguments->tail, "Print only the last N lines so far",
+              {.values = ValueKind::Free, .onCluster = cluster::mapped})
         ->type_name("N");
     command->footer(
         "With --follow, a job that waits is waited for, Ctrl-C ends only this command,\n"

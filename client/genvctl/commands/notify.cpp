@@ -3,6 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/messages/trial.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
@@ -14,6 +15,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -129,8 +131,13 @@ void tryAll(const GlobalOptions& global) {
         throw Failure(ExitStatus::Failed, "");
 }
 
+constexpr std::array notifyShowExamples{
+    Example{"Print it for a script", "genvctl notify show --json"},
+};
+
 void addShow(CLI::App& notify, Context& context) {
-    CLI::App* command = notify.add_subcommand("show", "List where your messages go");
+    CLI::App* command =
+        addCommand(notify, "show", "List where your messages go", {.examples = notifyShowExamples});
     const auto listing = std::make_shared<ListingOptions>();
     listing->addFormatTo(*command);
     command->callback([&context, listing] {
@@ -138,15 +145,25 @@ void addShow(CLI::App& notify, Context& context) {
     });
 }
 
+constexpr std::array notifyTestExamples{
+    Example{"Send a message by each way that is set", "genvctl notify test"},
+};
+
 void addTest(CLI::App& notify, Context& context) {
-    CLI::App* command = notify.add_subcommand("test", "Send a test to each of them");
+    CLI::App* command =
+        addCommand(notify, "test", "Send a test to each of them", {.examples = notifyTestExamples});
     command->callback([&context] { context.command = [&context] { tryAll(context.options); }; });
 }
 
 } // namespace
 
+constexpr std::array notifyExamples{
+    Example{"Show where your messages go", "genvctl notify show"},
+};
+
 void addNotify(CLI::App& app, Context& context) {
-    CLI::App* notify = app.add_subcommand("notify", "Show and test messages beyond the desktop");
+    CLI::App* notify = addCommand(app, "notify", "Show and test messages beyond the desktop",
+                                  {.examples = notifyExamples});
     notify->require_subcommand(1);
     notify->footer("notify.conf(5) describes ~/.config/genv/notify.conf.");
     addShow(*notify, context);

@@ -2,6 +2,7 @@
 // park and resume: an environment steps aside with its processes, and goes on later.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/turn.hpp"
 #include "client/genvctl/objects/machine_objects.hpp"
 #include "client/genvctl/options/waiting_options.hpp"
@@ -14,6 +15,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -155,11 +157,20 @@ void resumeAll(Context& context) {
 
 } // namespace
 
+constexpr std::array parkExamples{
+    Example{"Free the GPUs for others while your programs wait", "genv park"},
+};
+
 void addPark(CLI::App& app, Context& context) {
     CLI::App* command =
-        app.add_subcommand("park", "Move an environment to host memory and free its GPUs");
+        addCommand(app, "park", "Move an environment to host memory and free its GPUs",
+                   {.onCluster = cluster::refused(
+                        "genv does not park Slurm's jobs",
+                        "\"scontrol suspend\" and \"scontrol requeue\" are Slurm's own ways."),
+                    .examples = parkExamples});
     const auto id = std::make_shared<std::optional<std::string>>();
-    command->add_option("--id,--eid", *id, "Park environment ID [default: the shell's]")
+    addOption(*command, "--id,--eid", *id, "Park environment ID [default: the shell's]",
+              {.values = ValueKind::Environment})
         ->type_name("ID");
     command->footer("Its processes stand still where they use a GPU, until \"genvctl resume\".\n"
                     "Ctrl-C undoes it.");
@@ -170,11 +181,21 @@ void addPark(CLI::App& app, Context& context) {
     });
 }
 
+constexpr std::array resumeExamples{
+    Example{"Get the same GPUs again, and let the programs go on", "genv resume --wait"},
+};
+
 void addResume(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("resume", "Let a parked environment go on");
+    CLI::App* command =
+        addCommand(app, "resume", "Let a parked environment go on",
+                   {.onCluster = cluster::refused(
+                        "genv does not park Slurm's jobs",
+                        "\"scontrol resume JOBID\" resumes a job that Slurm suspended."),
+                    .examples = resumeExamples});
     const auto id = std::make_shared<std::optional<std::string>>();
     const auto waiting = std::make_shared<WaitingOptions>();
-    command->add_option("--id,--eid", *id, "Resume environment ID [default: the shell's]")
+    addOption(*command, "--id,--eid", *id, "Resume environment ID [default: the shell's]",
+              {.values = ValueKind::Environment})
         ->type_name("ID");
     waiting->addWaitTo(*command);
     const auto all = std::make_shared<bool>();

@@ -4,6 +4,7 @@
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/service_program.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/policy/present_use.hpp"
 #include "client/genvctl/policy/suggest.hpp"
 
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,11 +31,16 @@ void check(Context& context, const std::string& file) {
         throw Failure(ExitStatus::Failed, "");
 }
 
+constexpr std::array policyCheckExamples{
+    Example{"Check a changed configuration file", "genvctl policy check genvd.conf.new"},
+};
+
 void addCheck(CLI::App& policy, Context& context) {
-    CLI::App* command =
-        policy.add_subcommand("check", "Check whether a configuration file is valid");
+    CLI::App* command = addCommand(policy, "check", "Check whether a configuration file is valid",
+                                   {.examples = policyCheckExamples});
     const auto file = std::make_shared<std::string>();
-    command->add_option("FILE", *file, "Check FILE, such as a changed copy of genvd.conf")
+    addOption(*command, "FILE", *file, "Check FILE, such as a changed copy of genvd.conf",
+              {.values = ValueKind::File})
         ->required()
         ->type_name("");
     command->footer(fmt::format(
@@ -46,9 +53,16 @@ void addCheck(CLI::App& policy, Context& context) {
         [&context, file] { context.command = [&context, file] { check(context, *file); }; });
 }
 
+constexpr std::array policySuggestExamples{
+    Example{"Suggest settings after questions", "genvctl policy suggest"},
+    Example{"Prepare settings for a class of students",
+            "genvctl policy suggest --class --output 50-suggested.conf"},
+};
+
 void addSuggest(CLI::App& policy, Context& context) {
     CLI::App* command =
-        policy.add_subcommand("suggest", "Suggest settings, after at most five questions");
+        addCommand(policy, "suggest", "Suggest settings, after at most five questions",
+                   {.examples = policySuggestExamples});
     const auto arguments = std::make_shared<SuggestArguments>();
     std::vector<CLI::Option*> presets;
     for (const core::MachineUseWords& words : core::machineUses()) {
@@ -60,10 +74,12 @@ void addSuggest(CLI::App& policy, Context& context) {
         presets.push_back(preset);
     }
     CLI::Option* output =
-        command
-            ->add_option_function<std::string>(
-                "--output", [arguments](const std::string& file) { arguments->output = file; },
-                "Write to FILE instead of standard output")
+        Definition::of(*command)
+            .describe(command->add_option_function<std::string>(
+                          "--output",
+                          [arguments](const std::string& file) { arguments->output = file; },
+                          "Write to FILE instead of standard output"),
+                      {.values = ValueKind::File})
             ->type_name("FILE");
     command->add_flag("--force", arguments->force, "Replace the file")->needs(output);
     command->footer(
@@ -77,8 +93,14 @@ void addSuggest(CLI::App& policy, Context& context) {
 
 } // namespace
 
+constexpr std::array policyExamples{
+    Example{"Suggest settings for a research lab", "genvctl policy suggest --lab"},
+    Example{"Check a changed configuration file", "genvctl policy check genvd.conf.new"},
+};
+
 void addPolicy(CLI::App& app, Context& context) {
-    CLI::App* policy = app.add_subcommand("policy", "Suggest and check limits and rules");
+    CLI::App* policy = addCommand(app, "policy", "Suggest and check limits and rules",
+                                  {.examples = policyExamples});
     policy->require_subcommand(1);
     addSuggest(*policy, context);
     addCheck(*policy, context);

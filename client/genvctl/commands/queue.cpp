@@ -3,6 +3,7 @@
 // cancels one.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/loans.hpp"
 #include "client/genvctl/objects/machine_objects.hpp"
 #include "client/genvctl/options/listing_options.hpp"
@@ -13,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -82,12 +84,26 @@ void printQueue(Context& context, const QueueArguments& arguments) {
 
 } // namespace
 
+constexpr std::array queueExamples{
+    Example{"Show the queue", "genvctl queue"},
+    Example{"Show it with exact times", "genvctl queue --timestamp"},
+};
+
 void addQueue(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("queue", "List the users who wait for GPUs");
+    CLI::App* command = addCommand(app, "queue", "List the users who wait for GPUs",
+                                   {.onCluster = cluster::mapped, .examples = queueExamples});
     const auto arguments = std::make_shared<QueueArguments>();
     arguments->listing.addTo(*command);
-    command->add_flag("--why", arguments->why, "Show use, weight and reason of each request");
-    command->add_option("--cancel", arguments->ticket, "Cancel the wait with this ticket")
+    addFlag(
+        *command, "--why", arguments->why, "Show use, weight and reason of each request",
+        {.onCluster = cluster::refused("Slurm orders the jobs of a cluster itself",
+                                       "\"squeue --start\" and \"sprio\" tell why a job waits.")});
+    addOption(*command, "--cancel", arguments->ticket, "Cancel the wait with this ticket",
+              {.values = ValueKind::Ticket,
+               .onCluster = cluster::refused(
+                   "Slurm's queue holds jobs, which have no tickets",
+                   "\"genvctl deactivate --id slurm-JOBID\" takes a job out of it; with "
+                   "\"--cluster none\" the ticket is one of this machine's.")})
         ->type_name("TICKET");
     command->footer("The GPUS column shows how many more GPUs the request waits for.");
     command->callback([&context, arguments] {

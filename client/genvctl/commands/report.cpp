@@ -3,6 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/parents.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/options/history_options.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/reports/fair_report.hpp"
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 
@@ -373,13 +375,22 @@ void report(Context& context, const ReportArguments& arguments) {
 
 } // namespace
 
+constexpr std::array reportExamples{
+    Example{"Summarize your usage of the last week", "genvctl report"},
+    Example{"Summarize November for all users as CSV",
+            "genvctl report --all --since 2026-11-01 --until 2026-12-01 --format csv"},
+};
+
 void addReport(CLI::App& app, Context& context) {
-    CLI::App* command =
-        app.add_subcommand("report", "Summarize the GPU hours of users and devices");
+    CLI::App* command = addCommand(
+        app, "report", "Summarize the GPU hours of users and devices",
+        {.onCluster = cluster::aboutThisMachine("\"sreport\" sums up the use of each user."),
+         .examples = reportExamples});
     const auto arguments = std::make_shared<ReportArguments>();
     arguments->history.addTo(*command, "a week ago");
     arguments->listing.addFormatTo(*command);
-    command->add_option("--by", arguments->by, "Print a row per user, device, job or both")
+    addOption(*command, "--by", arguments->by, "Print a row per user, device, job or both",
+              {.values = OneOf{"user", "device", "job", "both"}})
         ->check(CLI::IsMember({"user", "device", "job", "both"}).description(""))
         ->type_name("WHAT");
     CLI::Option* fair = command->add_flag("--fair", arguments->isFair,

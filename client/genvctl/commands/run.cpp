@@ -4,9 +4,11 @@
 // status and signals are its own, and the environment ends with it.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/command_watch.hpp"
 #include "client/genvctl/environment/holding.hpp"
 #include "client/genvctl/environment/own_environment.hpp"
+#include "client/genvctl/options/cluster_refusals.hpp"
 #include "client/genvctl/remote/remote_run.hpp"
 #include "client/genvctl/shell/execution.hpp"
 #include "client/genvctl/shell/login_shell.hpp"
@@ -14,6 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include <array>
 #include <memory>
 
 namespace genv::ctl {
@@ -83,26 +86,44 @@ void run(Context& context, const RunArguments& arguments, const std::vector<std:
 }
 
 void addOptions(CLI::App& command, RunArguments& arguments) {
-    command.add_option("--id,--eid", arguments.id, "Join environment ID instead of starting one")
+    addOption(command, "--id,--eid", arguments.id, "Join environment ID instead of starting one",
+              {.values = ValueKind::OwnEnvironment, .onCluster = noJobIsJoined})
         ->type_name("ID");
     arguments.wanted.addTo(command);
     arguments.wanted.devices.addNamesTo(command);
     arguments.wanted.within.addTo(command);
-    command.add_flag("--login", arguments.login, "Run your login shell instead of a command");
-    command.add_flag("--no-prompt", arguments.noPrompt,
-                     "Do not change the prompt of the login shell");
-    command.add_flag("--hold", arguments.hold,
-                     "Hold the GPUs until standard input ends; run nothing");
-    command.add_flag("--detach", arguments.detach,
-                     "Submit the command as a job, as \"submit\" does");
+    addFlag(command, "--login", arguments.login, "Run your login shell instead of a command",
+            {.onCluster = cluster::mapped});
+    addFlag(command, "--no-prompt", arguments.noPrompt,
+            "Do not change the prompt of the login shell", {.onCluster = cluster::withoutEffect});
+    addFlag(command, "--hold", arguments.hold,
+            "Hold the GPUs until standard input ends; run nothing",
+            {.onCluster = cluster::aboutThisMachine()});
+    addFlag(command, "--detach", arguments.detach,
+            "Submit the command as a job, as \"submit\" does",
+            {.onCluster =
+                 cluster::refused("it must come before the command",
+                                  "\"genvctl run --detach --gpus N -- COMMAND\" submits a job.")});
     // Used by "remote": the process that holds the environment and now leaves it.
-    command.add_option("--take-over", arguments.predecessor)->group("");
+    addOption(command, "--take-over", arguments.predecessor, "",
+              {.onCluster = cluster::aboutThisMachine()})
+        ->group("");
 }
 
 } // namespace
 
+constexpr std::array runExamples{
+    Example{"Run a program with two GPUs",
+            "genvctl run --gpus 2 --name training -- python train.py"},
+    Example{"Wait for a GPU and use it for at most eight hours",
+            "genvctl run --gpus 1 --wait --lifetime 8h -- ./night.sh"},
+    Example{"Open a shell with a GPU on another machine",
+            "genvctl -H alice@gpu1 run --gpus 1 --login"},
+};
+
 void addRun(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("run", "Run a command in its own environment");
+    CLI::App* command = addCommand(app, "run", "Run a command in its own environment",
+                                   {.onCluster = cluster::mapped, .examples = runExamples});
     const auto arguments = std::make_shared<RunArguments>();
     addOptions(*command, *arguments);
     command->footer(

@@ -4,6 +4,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/lingering.hpp"
 #include "client/genvctl/shell/genv1.hpp"
 #include "client/genvctl/shell/shell_script.hpp"
@@ -167,8 +168,15 @@ void shell(Context& context, const ShellArguments& arguments) {
 
 } // namespace
 
+constexpr std::array shellExamples{
+    Example{"Set up bash or zsh", "eval \"$(genvctl shell --init)\""},
+    Example{"Set up fish", "genvctl shell --init | source"},
+    Example{"Check whether this shell is set up", "genv shell --ok"},
+};
+
 void addShell(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("shell", "Print the code that sets up a shell");
+    CLI::App* command = addCommand(app, "shell", "Print the code that sets up a shell",
+                                   {.examples = shellExamples});
     const auto arguments = std::make_shared<ShellArguments>();
     command->add_flag("--init", arguments->init, "Print the code that sets up a shell");
     command->add_flag("--deinit", arguments->deinit, "Print the code that undoes the setup");
@@ -178,7 +186,8 @@ void addShell(CLI::App& app, Context& context) {
                       "Refresh the variables about the configuration");
     // Used by the shell functions when the shell exits.
     command->add_flag("--exiting", arguments->exiting)->group("");
-    command->add_option("SHELL", arguments->shell, "Choose bash, zsh or fish [default: this shell]")
+    addOption(*command, "SHELL", arguments->shell, "Choose bash, zsh or fish [default: this shell]",
+              {.values = OneOf{"bash", "zsh", "fish"}})
         ->type_name("");
     command->footer(shellFooter);
     command->callback([&context, arguments] {

@@ -3,6 +3,7 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/loans.hpp"
 #include "client/genvctl/objects/machine_objects.hpp"
 #include "client/genvctl/options/project.hpp"
@@ -13,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 
 namespace genv::ctl {
@@ -102,14 +104,23 @@ void home(bool quiet) {
 
 } // namespace
 
+constexpr std::array statusExamples{
+    Example{"Show the environment of this shell", "genv status"},
+    Example{"Print it for a script", "genv status --json"},
+};
+
 void addStatus(CLI::App& app, Context& context) {
-    app.add_subcommand("status", "Show the environment of this shell")->callback([&context] {
-        context.command = [&context] { status(context); };
-    });
+    addCommand(app, "status", "Show the environment of this shell", {.examples = statusExamples})
+        ->callback([&context] { context.command = [&context] { status(context); }; });
 }
 
+constexpr std::array homeExamples{
+    Example{"Print the .genv directory", "genvctl home"},
+};
+
 void addHome(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("home", "Print the path of the .genv folder in use");
+    CLI::App* command = addCommand(app, "home", "Print the path of the .genv folder in use",
+                                   {.examples = homeExamples});
     const auto quiet = std::make_shared<bool>(false);
     command->add_flag("-q,--quiet", *quiet, "Print no error if there is none");
     command->callback([&context, quiet] { context.command = [quiet] { home(*quiet); }; });

@@ -2,6 +2,7 @@
 // submit: records a command or a script as a job.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/submit_options.hpp"
 #include "client/genvctl/options/json_option.hpp"
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -103,8 +105,20 @@ void submit(Context& context, const SubmitOptions& options, const CLI::App& comm
 
 } // namespace
 
+constexpr std::array submitExamples{
+    Example{"Train overnight, for at most eight hours on one GPU",
+            "genvctl submit --lifetime 8h -- python train.py"},
+    Example{"Run a task for each of 200 numbers, eight at once",
+            "genvctl submit --array 1-200%8 -- python train.py --seed {}"},
+    Example{"Use GPUs that nobody else needs",
+            "genvctl submit --preemptible --array 1-40 -- python train.py --seed {}"},
+    Example{"Start a script after job 17 has succeeded", "genvctl submit --after 17 evaluate.sh"},
+};
+
 void addSubmit(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("submit", "Submit a command or script as a job");
+    CLI::App* command =
+        addCommand(app, "submit", "Submit a command or script as a job",
+                   {.onCluster = cluster::aboutUserJobs, .examples = submitExamples});
     const auto options = std::make_shared<SubmitOptions>();
     options->addTo(*command);
     addJsonOption(*command, context.options.json)->group(""); // in the help of all commands
@@ -116,7 +130,8 @@ void addSubmit(CLI::App& app, Context& context) {
         "$GENV_ARRAY_TASK are the value of the task.\n"
         "\n"
         "Prints only the number of the job if standard output is not a terminal.");
-    takeEverythingFromTheCommandOn(*command, "Submit COMMAND, or the script in this file");
+    takeEverythingFromTheCommandOn(*command, "Submit COMMAND, or the script in this file",
+                                   ValueKind::File);
     command->callback([&context, options, command] {
         const std::vector<std::string> words = command->remaining();
         context.command = [&context, options, command, words] {

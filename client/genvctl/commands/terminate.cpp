@@ -3,11 +3,13 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/reports/enforcement_report.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -37,10 +39,19 @@ void terminate(Context& context, const std::vector<std::uint32_t>& pids) {
 
 } // namespace
 
+constexpr std::array terminateExamples{
+    Example{"End two processes", "genvctl terminate 4711 4712"},
+};
+
 void addTerminate(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("terminate", "End processes that use a GPU");
+    CLI::App* command = addCommand(app, "terminate", "End processes that use a GPU",
+                                   {.onCluster = cluster::aboutThisMachine(
+                                        "\"genvctl deactivate --id slurm-JOBID\" ends a job."),
+                                    .examples = terminateExamples});
     const auto pids = std::make_shared<std::vector<std::uint32_t>>();
-    command->add_option("PID", *pids, "End these processes")->required()->type_name("");
+    addOption(*command, "PID", *pids, "End these processes", {.values = ValueKind::ComputeProcess})
+        ->required()
+        ->type_name("");
     command->footer("Each process gets SIGTERM, and SIGKILL if it does not end in time.");
     command->callback(
         [&context, pids] { context.command = [&context, pids] { terminate(context, *pids); }; });

@@ -3,10 +3,12 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/sibling_program.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/top/option_table.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,12 +53,21 @@ std::vector<std::string> wordsFor(const GlobalOptions& global, const TopArgument
 
 } // namespace
 
+constexpr std::array topExamples{
+    Example{"Watch the GPUs of this machine", "genvctl top"},
+    Example{"Print the GPUs 0 to 3 once", "genvctl top --once --gpu 0-3"},
+    Example{"Watch the GPUs of another machine", "genvctl -H gpu1 top"},
+};
+
 void addTop(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("top", "Show who uses which GPU, live");
+    CLI::App* command =
+        addCommand(app, "top", "Show who uses which GPU, live",
+                   {.onCluster = {cluster::Handling::Itself}, .examples = topExamples});
     const auto arguments = std::make_shared<TopArguments>();
     command->add_flag(top::onceOption.name, arguments->isOnce, top::onceOption.help);
     command->add_flag(top::readOnlyOption.name, arguments->isReadOnly, top::readOnlyOption.help);
-    command->add_option(top::gpuOption.name, arguments->gpus, top::gpuOption.help)
+    addOption(*command, top::gpuOption.name, arguments->gpus, top::gpuOption.help,
+              {.values = ValueKind::Device})
         ->type_name(top::gpuOption.argument);
     command->footer("Press h for the keys, or q to quit.\n"
                     "If standard output is not a terminal, everything is printed once.");

@@ -4,12 +4,14 @@
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/reports/enforcement_report.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include <array>
 #include <memory>
 
 namespace genv::ctl {
@@ -32,22 +34,36 @@ void executeReport(Context& context) {
                  context.authorized([&](Client& client) { return client.execute(report); }));
 }
 
+constexpr std::array usageSnapshotExamples{
+    Example{"Print all processes, environments and devices",
+            "genvctl usage snapshot --format json"},
+    Example{"Print only the devices", "genvctl usage snapshot --type devices"},
+};
+
 void addSnapshot(CLI::App& usage, Context& context) {
-    CLI::App* command =
-        usage.add_subcommand("snapshot", "Print processes, environments and devices");
+    CLI::App* command = addCommand(usage, "snapshot", "Print processes, environments and devices",
+                                   {.examples = usageSnapshotExamples});
     const auto type = std::make_shared<std::string>();
-    command->add_option("--format", "Print as json, the only format")
+    Definition::of(*command)
+        .describe(command->add_option("--format", "Print as json, the only format"),
+                  {.values = OneOf{"json"}})
         ->check(CLI::IsMember({"json"}).description(""))
         ->type_name("FORMAT");
-    command->add_option("--type", *type, "Print only devices, envs or processes")
+    addOption(*command, "--type", *type, "Print only devices, envs or processes",
+              {.values = OneOf{"devices", "envs", "processes"}})
         ->check(CLI::IsMember({"devices", "envs", "processes"}).description(""))
         ->type_name("TYPE");
     command->callback(
         [&context, type] { context.command = [&context, type] { snapshot(context, *type); }; });
 }
 
+constexpr std::array usageExecuteExamples{
+    Example{"Carry out a report", "genvctl usage execute < report.json"},
+};
+
 void addExecute(CLI::App& usage, Context& context) {
-    CLI::App* command = usage.add_subcommand("execute", "Carry out a report from standard input");
+    CLI::App* command = addCommand(usage, "execute", "Carry out a report from standard input",
+                                   {.examples = usageExecuteExamples});
     command->footer(
         "The report names entities of a snapshot to terminate and to detach:\n"
         "{\"terminate\": {\"processes\": [...]}, \"detach\": {\"0\": {\"envs\": [...]}}}\n"
@@ -58,8 +74,16 @@ void addExecute(CLI::App& usage, Context& context) {
 
 } // namespace
 
+constexpr std::array usageExamples{
+    Example{"Print a snapshot for a program", "genvctl usage snapshot"},
+    Example{"Carry out a report", "genvctl usage execute < report.json"},
+};
+
 void addUsage(CLI::App& app, Context& context) {
-    CLI::App* usage = app.add_subcommand("usage", "Print the usage, or carry out a report");
+    CLI::App* usage = addCommand(app, "usage", "Print the usage, or carry out a report",
+                                 {.onCluster = cluster::aboutThisMachine(
+                                      "\"genvctl devices --json\" has the GPUs of the cluster."),
+                                  .examples = usageExamples});
     usage->require_subcommand(1);
     addSnapshot(*usage, context);
     addExecute(*usage, context);

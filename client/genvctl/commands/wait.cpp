@@ -2,12 +2,14 @@
 // wait: waits until jobs have ended.
 #include "client/genvctl/commands/commands.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/jobs/job_system.hpp"
 #include "client/genvctl/jobs/selection.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,10 +55,16 @@ int waitForAll(JobSystem& system, std::vector<NamedTasks> pending) {
 
 } // namespace
 
+constexpr std::array waitExamples{
+    Example{"Evaluate as soon as both jobs have succeeded", "genvctl wait 17 18 && ./evaluate.sh"},
+};
+
 void addWait(CLI::App& app, Context& context) {
-    CLI::App* command = app.add_subcommand("wait", "Wait until jobs have ended");
+    CLI::App* command = addCommand(app, "wait", "Wait until jobs have ended",
+                                   {.onCluster = cluster::aboutUserJobs, .examples = waitExamples});
     const auto jobs = std::make_shared<std::vector<std::string>>();
-    command->add_option("JOB", *jobs, "Wait for these jobs or tasks: 17, 17.3, 17.1-20")
+    addOption(*command, "JOB", *jobs, "Wait for these jobs or tasks: 17, 17.3, 17.1-20",
+              {.values = ValueKind::Job, .onCluster = cluster::mapped})
         ->required()
         ->type_name("");
     command->footer(

@@ -2,169 +2,20 @@
 #include "client/genvctl/completion/completion.hpp"
 
 #include "client/genvctl/common/command_search.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/options/optional_times.hpp"
 #include "client/genvctl/terminal/terminal_text.hpp"
-#include "core/settings/limit_definitions.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <variant>
 
 namespace genv::ctl {
 
 namespace {
-
-struct TableEntry {
-    std::string_view command; // and its subcommands
-    std::string_view option;
-    ValueSource source;
-};
-
-// The first matching entry counts.
-const std::vector<TableEntry>& table() {
-    using enum ValueKind;
-    static const std::vector<TableEntry> entries{
-        {"genvctl", "--json", {Words, {"short", "pretty", "off"}}},
-        {"genvctl", "--cluster", {Words, {"slurm", "none"}}},
-        {"genvctl", "--host", {Host}},
-        {"genvctl", "--hostfile", {File}},
-        {"genvctl activate", "--id", {OwnEnvironment}},
-        {"genvctl deactivate", "--id", {Environment}},
-        {"genvctl extend", "--id", {Environment}},
-        {"genvctl park", "--id", {Environment}},
-        {"genvctl resume", "--id", {Environment}},
-        {"genvctl run", "--id", {OwnEnvironment}},
-        {"genvctl remote", "--strategy", {Words, {"most-free", "least-free", "memory", "order"}}},
-        {"genvctl queue", "--cancel", {Ticket}},
-        {"genvctl submit", "--array", {Free}},
-        {"genvctl submit", "--after", {Job}},
-        {"genvctl submit", "--begin", {Free}},
-        {"genvctl submit", "--retries", {Free}},
-        {"genvctl submit", "--output", {File}},
-        {"genvctl submit", "--cpus", {Free}},
-        {"genvctl submit", "--memory", {Free}},
-        {"genvctl submit", "COMMAND", {File}},
-        {"genvctl logs", "--tail", {Free}},
-        {"genvctl", "JOB", {Job}},
-        {"genvctl", "--eid", {Environment}},
-        {"genvctl", "--name", {Free}},
-        {"genvctl", "--gpus", {DeviceCount}},
-        {"genvctl", "--gpu-memory", {Free}},
-        {"genvctl", "--count", {DeviceCount}},
-        {"genvctl detach", "--index", {AttachedDevice}},
-        {"genvctl", "--index", {Device}},
-        {"genvctl top", "--gpu", {Device}},
-        {"genvctl", "--model", {Model}},
-        {"genvctl", "--uuid", {DeviceUuid}},
-        {"genvctl", "--wait", {Free}},
-        {"genvctl", "--priority", {Free}},
-        {"genvctl", "--preemptible", {Words, {"park", "end"}}},
-        {"genvctl", "--within", {OwnEnvironment}},
-        {"genvctl", "--timeout", {Free}},
-        {"genvctl", "--lifetime", {Free}},
-        {"genvctl usage snapshot", "--format", {Words, {"json"}}},
-        {"genvctl", "--format", {Words, {"tui", "csv"}}},
-        {"genvctl", "--type", {Words, {"devices", "envs", "processes"}}},
-        {"genvctl devices query",
-         "--query",
-         {Words, {"index", "eids", "total_memory", "attachments"}}},
-        {"genvctl envs query",
-         "--query",
-         {Words,
-          {"eid", "creation", "uid", "username", "config.name", "config.gpus", "config.gpu_memory",
-           "pids", "kernel_ids"}}},
-        {"genvctl remote query", "--query", {Words, {"hostname", "eid", "creation"}}},
-        {"genvctl history",
-         "--kind",
-         {Words,
-          {"environment-started",
-           "environment-ended",
-           "lingering",
-           "attached",
-           "detached",
-           "in-use",
-           "idle",
-           "wait-started",
-           "wait-granted",
-           "wait-ended",
-           "process-terminated",
-           "refused",
-           "policy-changed",
-           "lease-ending",
-           "rule-warning",
-           "device-health",
-           "device-added",
-           "device-removed",
-           "open-refused",
-           "isolation-changed",
-           "parked",
-           "resumed",
-           "parking-failed",
-           "resume-delayed",
-           "process-lost",
-           "parked-long",
-           "taking-began",
-           "taking-ended",
-           "loan-ending"}}},
-        {"genvctl", "--environment", {Environment}},
-        {"genvctl", "--job", {Free}},
-        {"genvctl", "--device", {Device}},
-        {"genvctl", "--since", {Words, {"today", "yesterday", "-1h", "-7d"}}},
-        {"genvctl", "--until", {Words, {"today", "yesterday", "now"}}},
-        {"genvctl", "--user", {User}},
-        {"genvctl", "--lines", {Free}},
-        {"genvctl", "--by", {Words, {"user", "device", "job", "both"}}},
-        {"genvctl", "--uid", {Uid}},
-        {"genvctl", "--username", {User}},
-        {"genvctl envs deactivate", "--pid", {RootProcess}},
-        {"genvctl envs find", "--pid", {RootProcess}},
-        {"genvctl", "--pid", {Free}},
-        {"genvctl", "--kernel-id", {Free}},
-        {"genvctl enforce", "--max-devices-for-user", {UserLimit}},
-        {"genvctl enforce", "--interval", {Free}},
-        {"genvctl remote enforce", "--interval", {Free}},
-        {"genvctl remote enforce", "--max-devices-for-user", {UserLimit}},
-        {"genvctl remote enforce", "--max-hosts-for-user", {UserLimit}},
-        {"genvctl remote enforce", "--max-hosts-per-user", {Free}},
-        {"genvctl config", "FIELD", {Words, {"gpus", "gpu-memory", "name", "preemptible"}}},
-        {"genvctl config", "VALUE", {Free}},
-        {"genvctl extend", "TIME", {Free}},
-        {"genvctl shell", "SHELL", {Words, {"bash", "zsh", "fish"}}},
-        {"genvctl limits", "USER", {User}},
-        {"genvctl doctor",
-         "CHECK",
-         {Words,
-          {"driver", "bus", "service", "polkit", "configuration", "isolation", "parking", "slurm",
-           "genv-1", "shell", "exporter", "versions"}}},
-        {"genvctl terminate", "PID", {ComputeProcess}},
-        {"genvctl policy check", "FILE", {File}},
-        {"genvctl policy suggest", "--output", {File}},
-        {"genvctl monitor", "--port", {Free}},
-        {"genvctl monitor", "--listen", {Free}},
-        {"genvctl monitor", "--host-name", {Free}},
-        {"genvctl monitor", "--config-dir", {File}},
-        {"genvctl monitor", "--interval", {Free}},
-        {"genvctl remote monitor", "--port", {Free}},
-        {"genvctl remote monitor", "--listen", {Free}},
-        {"genvctl remote monitor", "--host-name", {Free}},
-        {"genvctl remote monitor", "--config-dir", {File}},
-        {"genvctl remote monitor", "--interval", {Free}},
-        {"genvctl jupyter", "--kernel", {Free}},
-        {"genvctl jupyter", "--display-name", {Free}},
-        {"genvctl jupyter", "--from", {File}},
-        {"genvctl jupyter", "--prefix", {File}},
-        {"genvctl jupyter uninstall", "NAME", {Free}},
-        {"genvctl help", "COMMAND", {HelpTopic}},
-        {"genvctl", "COMMAND", {Command}},
-    };
-    return entries;
-}
-
-bool isBelow(std::string_view path, std::string_view command) {
-    return path.starts_with(command) &&
-           (path.size() == command.size() || path[command.size()] == ' ');
-}
 
 bool isShown(const CLI::Option& option) {
     return !option.get_group().empty();
@@ -287,25 +138,27 @@ class Collector {
     }
 
     void addValues(const CLI::Option& option, const std::string& prefix) {
-        const auto source = valueSource(commandPath(*place_.command), option);
-        if (!source)
+        const auto values = Definition::of(*place_.command).traitsOf(option).values;
+        if (!values)
             return;
-        switch (source->kind) {
-        case ValueKind::Free:
-            return;
-        case ValueKind::Words:
-            for (const std::string_view word : source->words)
+        if (const OneOf* words = std::get_if<OneOf>(&*values)) {
+            for (const std::string_view word : *words)
                 add(prefix + std::string(word), "");
+            return;
+        }
+        const ValueKind kind = std::get<ValueKind>(*values);
+        switch (kind) {
+        case ValueKind::Free:
             return;
         case ValueKind::HelpTopic:
             addHelpTopics();
             return;
         case ValueKind::File:
         case ValueKind::Command:
-            result_.kind = source->kind;
+            result_.kind = kind;
             return;
         default:
-            for (Candidate& candidate : live_(source->kind))
+            for (Candidate& candidate : live_(kind))
                 add(prefix + candidate.value, std::move(candidate.help));
         }
     }
@@ -357,20 +210,6 @@ bool isPlain(const std::string& text) {
 std::string commandPath(const CLI::App& command) {
     const CLI::App* parent = command.get_parent();
     return parent != nullptr ? commandPath(*parent) + " " + command.get_name() : "genvctl";
-}
-
-std::optional<ValueSource> valueSource(std::string_view command, const CLI::Option& option) {
-    const std::vector<std::string> names = namesOf(option);
-    for (const TableEntry& entry : table()) {
-        if (isBelow(command, entry.command) &&
-            std::find(names.begin(), names.end(), entry.option) != names.end())
-            return entry.source;
-    }
-    // The value of a limit can be any number.
-    const bool isLimit = std::any_of(names.begin(), names.end(), [](const std::string& name) {
-        return name.starts_with("--") && core::findLimit(name.substr(2)) != nullptr;
-    });
-    return isLimit ? std::optional(ValueSource{ValueKind::Free}) : std::nullopt;
 }
 
 Completion complete(const CLI::App& app, const std::vector<std::string>& words,

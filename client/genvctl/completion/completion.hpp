@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Completes command lines. It reads the same definition that parses command lines, so a new command
-// or option is completed without changes here. Only the values of options are looked up in a table,
-// and a test finds options that are missing in it.
+// or option is completed without changes here.
 #pragma once
 
+#include "client/genvctl/definition/value_source.hpp"
+
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace CLI {
 class App;
-class Option;
-} // namespace CLI
+}
 
 namespace genv::ctl {
 
@@ -22,41 +21,8 @@ struct Candidate {
     std::string help; ///< may be empty
 };
 
-/// The type of the value of an option or argument.
-enum class ValueKind {
-    Free,           ///< anything, such as a name, so there are no candidates
-    Words,          ///< one of a fixed set of words
-    File,           ///< completed by the shell
-    Command,        ///< completed by the shell, followed by the command's own words
-    Environment,    ///< an environment id
-    OwnEnvironment, ///< an id of an environment that the caller may join
-    Device,         ///< a device index
-    AttachedDevice, ///< a device index attached to this shell's environment
-    DeviceCount,    ///< a number of devices
-    DeviceUuid,     ///< a UUID
-    Model,          ///< a model name
-    User,           ///< a user name
-    Uid,            ///< a numeric user id
-    UserLimit,      ///< "name="
-    RootProcess,    ///< the PID of a process that keeps an environment alive
-    ComputeProcess, ///< the PID of a process that uses a GPU
-    Ticket,         ///< of a request in the queue
-    Job,            ///< the number of a job
-    Host,           ///< another machine that the user's ssh knows
-    HelpTopic,      ///< a command of genvctl, or a subcommand of the previous one
-};
-
-/// Returns the current values of a kind, except for the first four kinds.
+/// Returns the current values of a kind, except for the first three kinds and for help topics.
 using LiveValues = std::function<std::vector<Candidate>(ValueKind)>;
-
-struct ValueSource {
-    ValueKind kind = ValueKind::Free;
-    std::vector<std::string_view> words = {}; ///< for ValueKind::Words
-};
-
-/// Returns the values of an option or argument of a command, such as ("genvctl limits", "USER").
-/// Returns nothing if it is missing in the table.
-std::optional<ValueSource> valueSource(std::string_view command, const CLI::Option& option);
 
 /// Returns the full name of a command, such as "genvctl devices find", independent of the name of
 /// the program.

@@ -3,7 +3,9 @@
 
 #include "client/environment_job.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/requests.hpp"
+#include "client/genvctl/options/cluster_refusals.hpp"
 #include "client/genvctl/shell/variables.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "core/base/text.hpp"
@@ -102,11 +104,11 @@ void OwnEnvironmentOptions::addDevicesTo(CLI::App& command) {
 void OwnEnvironmentOptions::addGpusTo(CLI::App& command) {
     configuration.addDevicesTo(command);
     devices.addModelTo(command);
-    command
-        .add_flag("-o,--over-subscribe", overSubscribe,
-                  "Share GPUs that are already attached elsewhere")
+    addFlag(command, "-o,--over-subscribe", overSubscribe,
+            "Share GPUs that are already attached elsewhere", {.onCluster = slurmSharesNoGpus})
         ->group(gpuOptions);
-    command.add_flag("--nvml-filter", nvmlFilter, "Limit NVML to the environment's GPUs")
+    addFlag(command, "--nvml-filter", nvmlFilter, "Limit NVML to the environment's GPUs",
+            {.onCluster = jobsSeeTheirOwnGpus})
         ->group(gpuOptions);
 }
 

@@ -2,6 +2,7 @@
 #include "client/genvctl/jobs/script_options.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/jobs/submit_options.hpp"
 #include "client/genvctl/terminal/terminal_text.hpp"
 #include "core/base/command_line/usage_error.hpp"
@@ -36,7 +37,7 @@ struct Parser {
         }
     }
 
-    CLI::App app;
+    Definition app;
     SubmitOptions options;
 };
 

@@ -2,10 +2,12 @@
 #include "client/genvctl/jobs/submit_options.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/jobs/array_values.hpp"
 #include "client/genvctl/jobs/begin_time.hpp"
 #include "client/genvctl/jobs/input.hpp"
 #include "client/genvctl/jobs/job_names.hpp"
+#include "client/genvctl/options/cluster_refusals.hpp"
 #include "client/genvctl/options/option_values.hpp"
 #include "client/genvctl/terminal/terminal_text.hpp"
 #include "core/base/text.hpp"
@@ -30,21 +32,28 @@ struct RefusedOption {
     bool hasValue;
     const char* why;
     const char* hint;
+    ValueKind values;
+    cluster::Meaning onCluster;
 };
 
 constexpr std::array refusedOptions{
     RefusedOption{"--wait{infinity}", false, "a job always waits for its GPUs",
-                  "Leave it out. To bound the wait, cancel the job."},
+                  "Leave it out. To bound the wait, cancel the job.", ValueKind::Free,
+                  cluster::mapped},
     RefusedOption{"--id,--eid", true, "a job starts an environment of its own",
-                  "\"genvctl run --id ID -- COMMAND\" joins one now."},
+                  "\"genvctl run --id ID -- COMMAND\" joins one now.", ValueKind::Environment,
+                  noJobIsJoined},
     RefusedOption{"--login", false, "a job has no terminal",
-                  "\"genvctl run --login\" opens a shell."},
+                  "\"genvctl run --login\" opens a shell.", ValueKind::Free,
+                  cluster::withoutEffect},
     RefusedOption{"--no-prompt", false, "a job has no terminal",
-                  "\"genvctl run --login --no-prompt\" opens a shell."},
+                  "\"genvctl run --login --no-prompt\" opens a shell.", ValueKind::Free,
+                  cluster::withoutEffect},
     RefusedOption{"--within{.}", false, "a job starts later, and has GPUs of its own",
-                  "To divide the GPUs of a job, use \"genvctl run --within\" in its command."},
+                  "To divide the GPUs of a job, use \"genvctl run --within\" in its command.",
+                  ValueKind::OwnEnvironment, dividesThisMachine},
     RefusedOption{"--no-within", false, "a job starts later, and has GPUs of its own",
-                  "Leave it out."},
+                  "Leave it out.", ValueKind::Free, cluster::withoutEffect},
 };
 
 std::string firstName(const RefusedOption& option) {
@@ -55,8 +64,9 @@ std::string firstName(const RefusedOption& option) {
 // The options are known, so that the error says why they do not help.
 void addRefused(CLI::App& command, std::string& value) {
     for (const RefusedOption& option : refusedOptions) {
-        CLI::Option* added = option.hasValue ? command.add_option(option.names, value)
-                                             : command.add_flag(option.names, value);
+        const OptionTraits traits{.values = option.values, .onCluster = option.onCluster};
+        CLI::Option* added = option.hasValue ? addOption(command, option.names, value, "", traits)
+                                             : addFlag(command, option.names, value, "", traits);
         added->type_name("TIME")->group(""); // so that the time of --wait may be the next word
     }
 }
@@ -139,37 +149,53 @@ jobs::GpuRequest requestOf(OwnEnvironmentOptions wanted) {
 } // namespace
 
 void SubmitOptions::addTo(CLI::App& command) {
-    command.add_option("--name", wanted.configuration.name, "Set the name of the job")
+    addOption(command, "--name", wanted.configuration.name, "Set the name of the job",
+              {.values = ValueKind::Free, .onCluster = cluster::mapped})
         ->type_name("NAME");
     wanted.addGpusTo(command);
     wanted.devices.addNamesTo(command);
     wanted.waiting.addLifetimeTo(command, "End the job");
-    command
-        .add_option("--priority", wanted.waiting.priority,
-                    "Start before your own jobs below N, -100 to 100 [default: 0]")
+    addOption(command, "--priority", wanted.waiting.priority,
+              "Start before your own jobs below N, -100 to 100 [default: 0]",
+              {.values = ValueKind::Free, .onCluster = slurmOrdersJobs})
         ->check(CLI::Range(-core::maxPriority, core::maxPriority).description(""))
         ->type_name("N")
         ->group(leaseOptions);
+    addPlanTo(command);
+    addFlag(command, "--detach", detach, "", {.onCluster = cluster::mapped})->group("");
+    addRefused(command, refusedValue);
+}
+
+void SubmitOptions::addPlanTo(CLI::App& command) {
     command.option_defaults()->group(jobOptions);
-    command.add_option("--array", array, "Run a task for each value, at most N at once")
+    addOption(command, "--array", array, "Run a task for each value, at most N at once",
+              {.values = ValueKind::Free, .onCluster = cluster::mapped})
         ->type_name("VALUES[%N]");
-    command.add_option("--after", after, "Start after these jobs: 17, 17:ok, 17:fail, 17:any")
+    addOption(command, "--after", after, "Start after these jobs: 17, 17:ok, 17:fail, 17:any",
+              {.values = ValueKind::Job, .onCluster = cluster::mapped})
         ->type_name("JOB[,JOB]...");
-    command.add_option("--begin", begin, "Start no earlier, such as in 2h or at 22:00")
+    addOption(command, "--begin", begin, "Start no earlier, such as in 2h or at 22:00",
+              {.values = ValueKind::Free, .onCluster = cluster::mapped})
         ->type_name("TIME");
-    command.add_option("--retries", retries, "Run a task that fails or is lost N times more")
+    addOption(command, "--retries", retries, "Run a task that fails or is lost N times more",
+              {.values = ValueKind::Free,
+               .onCluster = cluster::refused(
+                   "Slurm runs a job again by itself only if its node fails",
+                   "Leave it out; \"genvctl requeue JOB\" runs the tasks that failed again.")})
         ->type_name("N");
-    command.add_option("--output", output, "Write the output to FILE instead of a log")
+    addOption(command, "--output", output, "Write the output to FILE instead of a log",
+              {.values = ValueKind::File, .onCluster = cluster::mapped})
         ->type_name("FILE");
-    command.add_option("--cpus", cpus, "Limit each task to the time of N processors")
+    addOption(command, "--cpus", cpus, "Limit each task to the time of N processors",
+              {.values = ValueKind::Free, .onCluster = cluster::mapped})
         ->check(CLI::PositiveNumber.description(""))
         ->type_name("N");
-    command.add_option("--memory", memory, "Limit each task to AMOUNT of memory, such as 16g")
+    addOption(command, "--memory", memory, "Limit each task to AMOUNT of memory, such as 16g",
+              {.values = ValueKind::Free, .onCluster = cluster::mapped})
         ->type_name("AMOUNT");
-    command.add_flag("--hold", hold, "Start the job only after \"genvctl release\"");
+    addFlag(command, "--hold", hold, "Start the job only after \"genvctl release\"",
+            {.onCluster = cluster::mapped});
     command.option_defaults()->group("Options");
-    command.add_flag("--detach", detach)->group("");
-    addRefused(command, refusedValue);
 }
 
 void SubmitOptions::check(const CLI::App& command) const {

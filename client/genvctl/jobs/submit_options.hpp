@@ -31,6 +31,8 @@ struct SubmitOptions {
 
     /// Adds the options. This object must outlive the parsing.
     void addTo(CLI::App& command);
+    /// Adds those under the title "Job options".
+    void addPlanTo(CLI::App& command);
 
     /// Throws Failure(Usage) for an option that "run" has and a job has not.
     void check(const CLI::App& command) const;

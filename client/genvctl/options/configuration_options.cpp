@@ -2,11 +2,19 @@
 #include "client/genvctl/options/configuration_options.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/definition/definition.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace genv::ctl {
+
+namespace {
+
+constexpr const char* askForANumber =
+    "Ask for a number of them with --gpus, and for a model with --model.";
+
+} // namespace
 
 void ConfigurationOptions::addTo(CLI::App& command) {
     addNameTo(command);
@@ -14,26 +22,36 @@ void ConfigurationOptions::addTo(CLI::App& command) {
 }
 
 void ConfigurationOptions::addNameTo(CLI::App& command) {
-    command.add_option("--name", name, "Set the name of the environment")->type_name("NAME");
+    addOption(command, "--name", name, "Set the name of the environment",
+              {.values = ValueKind::Free, .onCluster = cluster::mapped})
+        ->type_name("NAME");
 }
 
 void ConfigurationOptions::addDevicesTo(CLI::App& command) {
-    command.add_option("--gpus", gpus, "Attach N GPUs")->type_name("N")->group(gpuOptions);
-    command
-        .add_option("--gpu-memory", gpuMemory,
-                    "Use AMOUNT of each GPU's memory, such as 4g [default: all]")
+    addOption(command, "--gpus", gpus, "Attach N GPUs",
+              {.values = ValueKind::DeviceCount, .onCluster = cluster::mapped})
+        ->type_name("N")
+        ->group(gpuOptions);
+    addOption(command, "--gpu-memory", gpuMemory,
+              "Use AMOUNT of each GPU's memory, such as 4g [default: all]",
+              {.values = ValueKind::Free, .onCluster = cluster::mapped})
         ->type_name("AMOUNT")
         ->group(gpuOptions);
-    command
-        .add_flag("--allow-over-subscribe", overSubscribable, "Let other users share these GPUs")
+    addFlag(command, "--allow-over-subscribe", overSubscribable, "Let other users share these GPUs",
+            {.onCluster =
+                 cluster::refused("Slurm shares no GPU that a job has as a whole",
+                                  "Leave it out, or ask for a part of one with --gpu-memory.")})
         ->group(gpuOptions);
     addPreemptibleTo(command, preemptible);
 }
 
 void addPreemptibleTo(CLI::App& command, std::string& kind) {
-    command
-        .add_flag("--preemptible{park}", kind,
-                  "Lend the GPUs: requests of others park, or end, the programs")
+    addFlag(command, "--preemptible{park}", kind,
+            "Lend the GPUs: requests of others park, or end, the programs",
+            {.values = OneOf{"park", "end"},
+             .onCluster =
+                 cluster::refused("genv does not park Slurm's jobs",
+                                  "Leave it out, or use a partition or QOS that Slurm preempts.")})
         ->check(CLI::IsMember({"park", "end"}).description(""))
         ->type_name("park|end")
         ->group(gpuOptions);
@@ -74,12 +92,17 @@ void DeviceOptions::addTo(CLI::App& command) {
 
 void DeviceOptions::addNamesTo(CLI::App& command) {
     // One word for each option, because the following words may be the command to run.
-    command.add_option("--index", indices, "Attach the GPUs with these indices")
+    addOption(command, "--index", indices, "Attach the GPUs with these indices",
+              {.values = ValueKind::Device,
+               .onCluster = cluster::refused("Slurm chooses the GPUs of a job", askForANumber)})
         ->type_name("I[,I]...")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->group(gpuOptions);
-    command.add_option("--uuid", uuids, "Attach the GPUs with these UUIDs")
+    addOption(command, "--uuid", uuids, "Attach the GPUs with these UUIDs",
+              {.values = ValueKind::DeviceUuid,
+               .onCluster = cluster::refused("Slurm chooses the GPUs of a job, and knows no UUIDs",
+                                             askForANumber)})
         ->type_name("UUID[,UUID]...")
         ->delimiter(',')
         ->allow_extra_args(false)
@@ -87,7 +110,8 @@ void DeviceOptions::addNamesTo(CLI::App& command) {
 }
 
 void DeviceOptions::addModelTo(CLI::App& command) {
-    command.add_option("--model", model, "Attach only GPUs whose model name contains NAME")
+    addOption(command, "--model", model, "Attach only GPUs whose model name contains NAME",
+              {.values = ValueKind::Model, .onCluster = cluster::mapped})
         ->type_name("NAME")
         ->group(gpuOptions);
 }

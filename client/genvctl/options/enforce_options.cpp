@@ -2,6 +2,7 @@
 #include "client/genvctl/options/enforce_options.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/terminal/terminal_text.hpp"
 #include "core/settings/limit_definitions.hpp"
 
@@ -28,20 +29,17 @@ void addSwitches(CLI::App& command, core::RuleSwitches& switches) {
 } // namespace
 
 void addEnforceOptions(CLI::App& command, EnforceArguments& arguments) {
-    command
-        .add_option("--interval", arguments.interval,
-                    "Repeat every TIME, or run once with 0 [default: 10s]")
+    addOption(command, "--interval", arguments.interval,
+              "Repeat every TIME, or run once with 0 [default: 10s]", {.values = ValueKind::Free})
         ->type_name("TIME");
     addSwitches(command, arguments.switches);
     const core::LimitDefinition& devices = *core::findLimit("max-devices-per-user");
-    command
-        .add_option(fmt::format("--{}", devices.name), arguments.maxDevicesPerUser,
-                    std::string(devices.help))
+    addOption(command, fmt::format("--{}", devices.name), arguments.maxDevicesPerUser,
+              std::string(devices.help), {.values = ValueKind::Free})
         ->type_name("N")
         ->group(limitOptions);
-    command
-        .add_option("--max-devices-for-user", arguments.maxDevicesForUser,
-                    "Allow USER up to N devices instead")
+    addOption(command, "--max-devices-for-user", arguments.maxDevicesForUser,
+              "Allow USER up to N devices instead", {.values = ValueKind::UserLimit})
         ->type_name("USER=N")
         ->group(limitOptions);
 }

@@ -3,6 +3,7 @@
 
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/options/option_values.hpp"
 #include "client/genvctl/terminal/terminal_text.hpp"
 
@@ -11,11 +12,15 @@
 namespace genv::ctl {
 
 void HistoryOptions::addTo(CLI::App& command, const std::string& sinceWithout) {
-    command.add_option("--since", since, "Start at WHEN [default: " + sinceWithout + "]")
+    addOption(command, "--since", since, "Start at WHEN [default: " + sinceWithout + "]",
+              {.values = OneOf{"today", "yesterday", "-1h", "-7d"}})
         ->type_name("WHEN");
-    command.add_option("--until", until, "Stop at WHEN [default: now]")->type_name("WHEN");
+    addOption(command, "--until", until, "Stop at WHEN [default: now]",
+              {.values = OneOf{"today", "yesterday", "now"}})
+        ->type_name("WHEN");
     CLI::Option* everybody = command.add_flag("--all", all, "Include all users [default for root]");
-    command.add_option("--user", user, "Include only USER, by name or uid [default: you]")
+    addOption(command, "--user", user, "Include only USER, by name or uid [default: you]",
+              {.values = ValueKind::User})
         ->type_name("USER")
         ->excludes(everybody);
 }

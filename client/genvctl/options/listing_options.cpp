@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/options/listing_options.hpp"
 
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/terminal_text.hpp"
 
@@ -10,18 +11,22 @@ namespace genv::ctl {
 
 void ListingOptions::addTo(CLI::App& command) {
     addFormatTo(command);
-    command.add_flag("--timestamp", timestamp, "Show exact times instead of relative ones");
+    addFlag(command, "--timestamp", timestamp, "Show exact times instead of relative ones",
+            {.onCluster = cluster::mapped});
 }
 
 void ListingOptions::addFormatTo(CLI::App& command) {
-    command.add_flag("--no-header", noHeader, "Do not print the table header");
-    command.add_option("--format", format, "Print as csv or tui [default: tui]")
+    addFlag(command, "--no-header", noHeader, "Do not print the table header",
+            {.onCluster = cluster::mapped});
+    addOption(command, "--format", format, "Print as csv or tui [default: tui]",
+              {.values = OneOf{"tui", "csv"}, .onCluster = cluster::mapped})
         ->check(CLI::IsMember({"csv", "tui"}).description(""))
         ->type_name("FORMAT");
 }
 
 void ListingOptions::addWideTo(CLI::App& command) {
-    command.add_flag("--wide", wide, "Print all columns, regardless of the width");
+    addFlag(command, "--wide", wide, "Print all columns, regardless of the width",
+            {.onCluster = cluster::mapped});
 }
 
 bool ListingOptions::showsExtras() const {
@@ -49,11 +54,13 @@ void ListingOptions::print(const GlobalOptions& global, Table table) const {
     ctl::print(table.text(header, emphasis.before, emphasis.after));
 }
 
-void QueryOption::addTo(CLI::App& command, const std::vector<std::string>& known) {
-    const std::string what = CLI::detail::join(known, ", ");
-    command.add_option("--query,--queries", names, "Print these columns: " + what)
+void QueryOption::addTo(CLI::App& command, const OneOf& known) {
+    const std::vector<std::string> words(known.begin(), known.end());
+    const std::string what = CLI::detail::join(words, ", ");
+    addOption(command, "--query,--queries", names, "Print these columns: " + what,
+              {.values = known})
         ->required()
-        ->check(CLI::IsMember(known).description(""))
+        ->check(CLI::IsMember(words).description(""))
         ->type_name("NAME");
 }
 

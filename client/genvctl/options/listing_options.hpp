@@ -3,6 +3,7 @@
 #pragma once
 
 #include "client/genvctl/context/context.hpp"
+#include "client/genvctl/definition/value_source.hpp"
 #include "client/genvctl/terminal/table.hpp"
 
 #include <string>
@@ -42,7 +43,7 @@ struct ListingOptions {
 struct QueryOption {
     std::vector<std::string> names;
 
-    void addTo(CLI::App& command, const std::vector<std::string>& known);
+    void addTo(CLI::App& command, const OneOf& known);
 
     /// Prints a line for each thing, with its cells separated by commas. `cell` returns the cell of
     /// a thing by name.

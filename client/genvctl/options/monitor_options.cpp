@@ -3,6 +3,7 @@
 
 #include "client/genvctl/common/exit_status.hpp"
 #include "client/genvctl/common/sibling_program.hpp"
+#include "client/genvctl/definition/definition.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -35,22 +36,23 @@ void addHosts(std::vector<std::string>& words, const MonitoredHosts& hosts) {
 } // namespace
 
 void MonitorOptions::addTo(CLI::App& command) {
-    command.add_option("-p,--port", port, "Listen on PORT, or a free port with 0 [default: 14368]")
+    addOption(command, "-p,--port", port, "Listen on PORT, or a free port with 0 [default: 14368]",
+              {.values = ValueKind::Free})
         ->check(CLI::Range(0U, highestPort).description(""))
         ->type_name("PORT");
-    command.add_option("--listen", address, "Listen on this IP address [default: 127.0.0.1]")
+    addOption(command, "--listen", address, "Listen on this IP address [default: 127.0.0.1]",
+              {.values = ValueKind::Free})
         ->type_name("ADDRESS");
-    command
-        .add_option("--host-name", hostNames,
-                    "Answer requests to the host NAME, too; may be repeated")
+    addOption(command, "--host-name", hostNames,
+              "Answer requests to the host NAME, too; may be repeated", {.values = ValueKind::Free})
         ->type_name("NAME...")
         ->allow_extra_args(false);
-    command
-        .add_option("--config-dir", configFolder, "Write Prometheus and Grafana files to FOLDER")
+    addOption(command, "--config-dir", configFolder, "Write Prometheus and Grafana files to FOLDER",
+              {.values = ValueKind::File})
         ->type_name("FOLDER");
-    command
-        .add_option("-i,--interval", interval,
-                    "Serve samples at most this old, in seconds [default: 10]")
+    addOption(command, "-i,--interval", interval,
+              "Serve samples at most this old, in seconds [default: 10]",
+              {.values = ValueKind::Free})
         ->check(CLI::Range(1U, maxInterval).description(""))
         ->type_name("SECONDS");
     command.add_flag("--no-process-metrics", noProcesses, "Omit metrics about single processes");

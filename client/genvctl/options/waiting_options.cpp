@@ -2,6 +2,8 @@
 #include "client/genvctl/options/waiting_options.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/definition/definition.hpp"
+#include "client/genvctl/options/cluster_refusals.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
 #include "core/placement/fair_order.hpp"
@@ -41,21 +43,22 @@ void WaitingOptions::addTo(CLI::App& command, const std::string& whatEnds) {
 }
 
 void WaitingOptions::addWaitTo(CLI::App& command) {
-    command
-        .add_flag(fmt::format("--wait{{{}}}", withoutLimit), wait,
-                  "Wait in the queue, for at most TIME, such as 30m")
+    addFlag(command, fmt::format("--wait{{{}}}", withoutLimit), wait,
+            "Wait in the queue, for at most TIME, such as 30m",
+            {.values = ValueKind::Free, .onCluster = cluster::mapped})
         ->type_name("TIME")
         ->group(leaseOptions);
-    command
-        .add_option("--priority", priority,
-                    "Wait before your own requests below N, -100 to 100 [default: 0]")
+    addOption(command, "--priority", priority,
+              "Wait before your own requests below N, -100 to 100 [default: 0]",
+              {.values = ValueKind::Free, .onCluster = slurmOrdersJobs})
         ->check(CLI::Range(-core::maxPriority, core::maxPriority).description(""))
         ->type_name("N")
         ->group(leaseOptions);
 }
 
 void WaitingOptions::addLifetimeTo(CLI::App& command, const std::string& whatEnds) {
-    command.add_option("--lifetime", lifetime, whatEnds + " after TIME, such as 2h")
+    addOption(command, "--lifetime", lifetime, whatEnds + " after TIME, such as 2h",
+              {.values = ValueKind::Free, .onCluster = cluster::mapped})
         ->type_name("TIME")
         ->group(leaseOptions);
 }

@@ -3,6 +3,8 @@
 
 #include "client/environment_job.hpp"
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/definition/definition.hpp"
+#include "client/genvctl/options/cluster_refusals.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
@@ -32,12 +34,14 @@ std::optional<std::string> nearestParent(Client& client) {
 } // namespace
 
 void WithinOptions::addTo(CLI::App& command) {
-    CLI::Option* some = command
-                            .add_flag(fmt::format("--within{{{}}}", ownEnvironment), within,
-                                      "Use GPUs of environment ID [default: the current one]")
-                            ->type_name("ID")
-                            ->group(gpuOptions);
-    command.add_flag("--no-within", none, "Use the machine's GPUs, even in a Slurm job")
+    CLI::Option* some =
+        addFlag(command, fmt::format("--within{{{}}}", ownEnvironment), within,
+                "Use GPUs of environment ID [default: the current one]",
+                {.values = ValueKind::OwnEnvironment, .onCluster = dividesThisMachine})
+            ->type_name("ID")
+            ->group(gpuOptions);
+    addFlag(command, "--no-within", none, "Use the machine's GPUs, even in a Slurm job",
+            {.onCluster = cluster::withoutEffect})
         ->excludes(some)
         ->group(gpuOptions);
 }

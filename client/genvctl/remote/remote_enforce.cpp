@@ -3,6 +3,7 @@
 // hosts.
 #include "client/genvctl/common/spellings.hpp"
 #include "client/genvctl/common/stop_signals.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/options/enforce_options.hpp"
 #include "client/genvctl/options/option_values.hpp"
 #include "client/genvctl/remote/fleet_cycles.hpp"
@@ -16,6 +17,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <limits>
@@ -110,19 +112,22 @@ void enforceOnHosts(Context& context, const HostOptions& options, const FleetArg
 
 } // namespace
 
+constexpr std::array remoteEnforceExamples{
+    Example{"Show what one cycle would do",
+            "genvctl remote -H gpu1,gpu2 enforce --max-hosts-per-user 1 --dry-run"},
+};
+
 void addRemoteEnforce(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
-    CLI::App* command =
-        remote.add_subcommand("enforce", "Enforce rules and limits across all hosts");
+    CLI::App* command = addCommand(remote, "enforce", "Enforce rules and limits across all hosts",
+                                   {.examples = remoteEnforceExamples});
     const auto arguments = std::make_shared<FleetArguments>();
     addEnforceOptions(*command, *arguments);
-    command
-        ->add_option("--max-hosts-per-user", arguments->maxHostsPerUser,
-                     "Allow each user devices on up to N hosts")
+    addOption(*command, "--max-hosts-per-user", arguments->maxHostsPerUser,
+              "Allow each user devices on up to N hosts", {.values = ValueKind::Free})
         ->type_name("N")
         ->group(limitOptions);
-    command
-        ->add_option("--max-hosts-for-user", arguments->maxHostsForUser,
-                     "Allow USER devices on up to N hosts instead")
+    addOption(*command, "--max-hosts-for-user", arguments->maxHostsForUser,
+              "Allow USER devices on up to N hosts instead", {.values = ValueKind::UserLimit})
         ->type_name("USER=N")
         ->group(limitOptions);
     addDryRun(*command, *arguments);

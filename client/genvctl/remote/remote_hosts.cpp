@@ -2,6 +2,7 @@
 #include "client/genvctl/remote/remote_hosts.hpp"
 
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/options/option_values.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "core/sentences/sentences.hpp"
@@ -36,11 +37,16 @@ std::vector<remote::Host> namedHosts(const HostOptions& options,
 } // namespace
 
 void HostOptions::addTo(CLI::App& command) {
-    command.add_option("-H,--host", hosts, "Use these hosts")->type_name("[USER@]HOST[:PORT],...");
-    command.add_option("--hostfile", file, "Read hosts from FILE, one per line")->type_name("FILE");
-    command.add_option("-l,--username", user, "Log in as USER on hosts that name no user")
+    addOption(command, "-H,--host", hosts, "Use these hosts", {.values = ValueKind::Host})
+        ->type_name("[USER@]HOST[:PORT],...");
+    addOption(command, "--hostfile", file, "Read hosts from FILE, one per line",
+              {.values = ValueKind::File})
+        ->type_name("FILE");
+    addOption(command, "-l,--username", user, "Log in as USER on hosts that name no user",
+              {.values = ValueKind::User})
         ->type_name("USER");
-    command.add_option("-t,--timeout", timeout, "Wait up to TIME for each host [default: 10s]")
+    addOption(command, "-t,--timeout", timeout, "Wait up to TIME for each host [default: 10s]",
+              {.values = ValueKind::Free})
         ->type_name("TIME");
     command.add_flag("-e,--exit-on-error", exitOnError, "Exit when the first host fails");
     command.add_flag("-q,--quiet", quiet, "Do not report hosts that fail");

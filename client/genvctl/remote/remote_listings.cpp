@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // devices, envs and query: the devices of many machines and their holders, for every version of
 // genv. The tables have one row for each host or environment; --json has all data.
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/objects/machine_objects.hpp"
 #include "client/genvctl/options/listing_options.hpp"
 #include "client/genvctl/remote/remote_commands.hpp"
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -215,9 +217,23 @@ void query(Context& context, const HostOptions& options, const std::string& name
 
 } // namespace
 
+constexpr std::array remoteDevicesExamples{
+    Example{"Count the devices of two hosts", "genvctl remote -H gpu1,gpu2 devices"},
+};
+
+constexpr std::array remoteEnvsExamples{
+    Example{"List the environments on two hosts", "genvctl remote -H gpu1,gpu2 envs"},
+};
+
+constexpr std::array remoteQueryExamples{
+    Example{"Find the environments named training",
+            "genvctl remote -H gpu1,gpu2 query --name training --query hostname eid"},
+};
+
 void addRemoteListings(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
     CLI::App* devices =
-        remote.add_subcommand("devices", "Count the devices of each host, and the free ones");
+        addCommand(remote, "devices", "Count the devices of each host, and the free ones",
+                   {.examples = remoteDevicesExamples});
     const auto ofDevices = std::make_shared<RemoteListing>();
     ofDevices->table.addFormatTo(*devices);
     ofDevices->table.addWideTo(*devices);
@@ -228,8 +244,8 @@ void addRemoteListings(CLI::App& remote, Context& context, const SharedHostOptio
         };
     });
 
-    CLI::App* envs =
-        remote.add_subcommand("envs", "List environments and their users on each host");
+    CLI::App* envs = addCommand(remote, "envs", "List environments and their users on each host",
+                                {.examples = remoteEnvsExamples});
     const auto ofEnvs = std::make_shared<RemoteListing>();
     ofEnvs->table.addTo(*envs);
     ofEnvs->table.addWideTo(*envs);
@@ -238,11 +254,12 @@ void addRemoteListings(CLI::App& remote, Context& context, const SharedHostOptio
         context.command = [&context, hosts, ofEnvs] { listEnvironments(context, *hosts, *ofEnvs); };
     });
 
-    CLI::App* queried =
-        remote.add_subcommand("query", "Print chosen columns of environments by name");
+    CLI::App* queried = addCommand(remote, "query", "Print chosen columns of environments by name",
+                                   {.examples = remoteQueryExamples});
     const auto name = std::make_shared<std::string>();
     const auto what = std::make_shared<QueryOption>();
-    queried->add_option("--name", *name, "Select environments named NAME")
+    addOption(*queried, "--name", *name, "Select environments named NAME",
+              {.values = ValueKind::Free})
         ->required()
         ->type_name("NAME");
     what->addTo(*queried, {"hostname", "eid", "creation"});

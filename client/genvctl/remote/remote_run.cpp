@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/remote/remote_run.hpp"
 
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/environment/turn.hpp"
 #include "client/genvctl/remote/far_hold.hpp"
 #include "client/genvctl/remote/foreground.hpp"
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 namespace genv::ctl {
@@ -333,10 +335,10 @@ struct RemoteRunArguments {
 
     void addTo(CLI::App& command) {
         run.wanted.addTo(command);
-        command
-            .add_option("--strategy", run.strategy,
-                        "Choose by most-free, least-free, memory or order "
-                        "[default: most-free]")
+        addOption(command, "--strategy", run.strategy,
+                  "Choose by most-free, least-free, memory or order "
+                  "[default: most-free]",
+                  {.values = OneOf{"most-free", "least-free", "memory", "order"}})
             ->type_name("STRATEGY");
     }
 };
@@ -370,9 +372,23 @@ void runRemotely(const Context& context, RemoteRun run) {
     runOnBest(options, hosts, run);
 }
 
+constexpr std::array remoteActivateExamples{
+    Example{"Open a shell with two GPUs on one of two hosts",
+            "genvctl remote -H gpu1,gpu2 activate --gpus 2"},
+    Example{"Wait until one of them has a free GPU",
+            "genvctl remote -H gpu1,gpu2 activate --gpus 1 --wait=2h"},
+};
+
+constexpr std::array remoteRunExamples{
+    Example{"Run a program on one of two hosts",
+            "genvctl remote -H gpu1,gpu2 run --gpus 1 -- python train.py"},
+    Example{"Keep large hosts free",
+            "genvctl remote -H gpu1,gpu2 run --gpus 1 --strategy least-free -- ./test"},
+};
+
 void addRemoteRun(CLI::App& remote, Context& context, const SharedHostOptions& hosts) {
-    CLI::App* activate =
-        remote.add_subcommand("activate", "Open a shell with GPUs on the best host");
+    CLI::App* activate = addCommand(remote, "activate", "Open a shell with GPUs on the best host",
+                                    {.examples = remoteActivateExamples});
     const auto shell = std::make_shared<RemoteRunArguments>();
     shell->addTo(*activate);
     activate->add_flag("--no-prompt", shell->run.noPrompt, "Do not change the prompt");
@@ -383,7 +399,8 @@ void addRemoteRun(CLI::App& remote, Context& context, const SharedHostOptions& h
         };
     });
 
-    CLI::App* run = remote.add_subcommand("run", "Run a command with GPUs on the best host");
+    CLI::App* run = addCommand(remote, "run", "Run a command with GPUs on the best host",
+                               {.examples = remoteRunExamples});
     const auto command = std::make_shared<RemoteRunArguments>();
     command->addTo(*run);
     run->footer("The environment ends with the command. Exits with the command's status.");

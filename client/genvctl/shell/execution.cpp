@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/shell/execution.hpp"
 
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 
 #include <CLI/CLI.hpp>
@@ -15,9 +16,11 @@ namespace genv::ctl {
 
 // CLI11 does not parse words for which there is no argument. This argument accepts no word; it
 // keeps "--" from ending the subcommand, and appears in the help.
-void takeEverythingFromTheCommandOn(CLI::App& command, const char* help) {
+void takeEverythingFromTheCommandOn(CLI::App& command, const char* help, ValueKind values) {
     const CLI::Validator never([](std::string&) { return std::string("not here"); }, "");
-    command.add_option("COMMAND")->description(help)->check(never)->type_name("");
+    CLI::Option* argument =
+        command.add_option("COMMAND")->description(help)->check(never)->type_name("");
+    Definition::of(command).describe(argument, {.values = values, .onCluster = cluster::mapped});
     command.validate_positionals()->prefix_command()->fallthrough(false);
 }
 

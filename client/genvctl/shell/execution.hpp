@@ -2,6 +2,8 @@
 // Runs the user's command in place of genvctl.
 #pragma once
 
+#include "client/genvctl/definition/value_source.hpp"
+
 #include <string>
 #include <vector>
 
@@ -12,8 +14,10 @@ class App;
 namespace genv::ctl {
 
 /// Treats all words, from the first word that is not an option of `command`, as the command to run.
+/// `values` are those of the first one.
 void takeEverythingFromTheCommandOn(CLI::App& command,
-                                    const char* help = "Run COMMAND with its arguments");
+                                    const char* help = "Run COMMAND with its arguments",
+                                    ValueKind values = ValueKind::Command);
 /// Returns these words. Call it in the callback of `command`. Throws CLI::ParseError.
 std::vector<std::string> commandWords(const CLI::App& command);
 /// Returns an empty list if no command may be given. Call it in the same place. Throws

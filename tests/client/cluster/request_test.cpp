@@ -2,11 +2,12 @@
 // The translation of genvctl's arguments to srun's, the arguments that are refused, and the
 // detection of a cluster.
 #include "client/genvctl/cluster/cluster_choice.hpp"
-#include "client/genvctl/cluster/cluster_option_table.hpp"
 #include "client/genvctl/cluster/given_options.hpp"
 #include "client/genvctl/cluster/srun_request.hpp"
 #include "client/genvctl/command_line.hpp"
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/completion/completion.hpp"
+#include "client/genvctl/definition/definition.hpp"
 
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
@@ -175,28 +176,36 @@ TEST(ClusterRequest, TimesAreWrittenAsSlurmReadsThem) {
     EXPECT_EQ(slurmTime(50h + 1s), "2-02:00:01");
 }
 
-// Without a row, an option would silently be dropped on a cluster.
-TEST(ClusterOptions, EachOptionOfAMappedCommandHasARow) {
+// An option without a meaning would silently be dropped on a cluster.
+void expectMeanings(const Definition& definition, const CLI::App& command) {
+    for (const CLI::Option* option : command.get_options()) {
+        if (option == command.get_help_ptr())
+            continue;
+        EXPECT_TRUE(definition.traitsOf(*option).onCluster.has_value())
+            << commandPath(command) << " " << nameOf(*option)
+            << " is defined without its meaning on a cluster (OptionTraits::onCluster)";
+    }
+}
+
+TEST(ClusterOptions, EachOptionOfAMappedCommandHasAMeaning) {
     withCommandLine([](const CLI::App& app) {
-        for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-            if (meaningOf(command->get_name(), "").use != Handling::Mapped)
+        const Definition& definition = Definition::of(app);
+        const auto isAny = [](const CLI::App*) { return true; };
+        const auto isMapped = [&](const CLI::App& command) {
+            return definition.traitsOf(command).onCluster.use == Handling::Mapped;
+        };
+        for (const CLI::App* command : app.get_subcommands(isAny)) {
+            if (!isMapped(*command))
                 continue;
-            std::vector<const CLI::App*> all{command};
-            for (const CLI::App* below :
-                 command->get_subcommands([](const CLI::App*) { return true; })) {
-                if (meaningOf(command->get_name(), below->get_name()).use == Handling::Mapped)
-                    all.push_back(below);
+            expectMeanings(definition, *command);
+            for (const CLI::App* below : command->get_subcommands(isAny)) {
+                if (isMapped(*below))
+                    expectMeanings(definition, *below);
                 else
-                    EXPECT_EQ(meaningOf(command->get_name(), below->get_name()).use,
-                              Handling::Refused)
-                        << command->get_name() << " " << below->get_name()
-                        << " has no row in client/genvctl/cluster/cluster_option_table.cpp";
-            }
-            for (const CLI::App* one : all) {
-                for (const CLI::Option* option : one->get_options())
-                    EXPECT_NE(meaningOfOption(command->get_name(), tableName(*option)), nullptr)
-                        << command->get_name() << " " << tableName(*option)
-                        << " has no row in client/genvctl/cluster/cluster_option_table.cpp";
+                    EXPECT_EQ(definition.traitsOf(*below).onCluster.use, Handling::Refused)
+                        << commandPath(*below)
+                        << " is defined without its meaning on a cluster "
+                           "(CommandTraits::onCluster)";
             }
         }
     });

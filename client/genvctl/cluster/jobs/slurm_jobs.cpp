@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "client/genvctl/cluster/jobs/slurm_jobs.hpp"
 
-#include "client/genvctl/cluster/cluster_option_table.hpp"
 #include "client/genvctl/cluster/given_options.hpp"
 #include "client/genvctl/cluster/jobs/batch_script.hpp"
 #include "client/genvctl/cluster/jobs/job_changes.hpp"
@@ -10,6 +9,7 @@
 #include "client/genvctl/cluster/jobs/sbatch_submission.hpp"
 #include "client/genvctl/cluster/questions.hpp"
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
 #include "client/genvctl/terminal/terminal_text.hpp"
 
@@ -48,12 +48,13 @@ std::uint64_t before(std::chrono::hours age) {
 class SlurmJobSystem : public JobSystem {
   public:
     void requireOptions(const CLI::App& options) const override {
+        const Definition& definition = Definition::of(options);
         for (const CLI::Option* option : options.get_options()) {
-            const Meaning* meaning = meaningOfOption("submit", tableName(*option));
-            if (option->count() > 0 && meaning != nullptr && meaning->use == Handling::Refused)
+            const auto meaning = definition.traitsOf(*option).onCluster;
+            if (option->count() > 0 && meaning && meaning->use == Handling::Refused)
                 throw Failure(ExitStatus::Usage,
                               fmt::format("\"{}\" is not possible on a Slurm cluster: {}",
-                                          tableName(*option), meaning->why),
+                                          nameOf(*option), meaning->why),
                               meaning->hint);
         }
     }

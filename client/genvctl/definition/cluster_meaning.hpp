@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The single table of how genvctl's commands and options work on a cluster. A test finds options
-// that are missing in it.
+// How genvctl's commands and options work on a cluster. Each states it where it is defined.
 #pragma once
-
-#include <string_view>
 
 namespace genv::ctl::cluster {
 
@@ -20,18 +17,21 @@ enum class Handling {
 struct Meaning {
     Handling use = Handling::Mapped;
     const char* why = ""; ///< a sentence with the reason for the refusal
+    /// An alternative to a refusal, or to a command that is about this machine; may be empty.
     const char* hint = "";
 };
 
-/// Returns how a command, or a subcommand such as "devices query", is handled. A command without a
-/// row is about this machine.
-Meaning meaningOf(std::string_view command, std::string_view subcommand);
+inline constexpr Meaning mapped{Handling::Mapped};
+inline constexpr Meaning aboutUserJobs{Handling::UserJobs};
+inline constexpr Meaning withoutEffect{Handling::Nothing};
 
-/// Returns how an option of a mapped command is handled; null if it is missing in the table.
-const Meaning* meaningOfOption(std::string_view command, std::string_view option);
+constexpr Meaning refused(const char* why, const char* hint) {
+    return {Handling::Refused, why, hint};
+}
 
-/// Returns the alternative to a command that is about this machine, for a user who asks for the
-/// cluster.
-const char* clusterHintFor(std::string_view command);
+/// Of a command about one machine, or of an option with which a command is about one machine.
+constexpr Meaning aboutThisMachine(const char* hint = "") {
+    return {Handling::ThisMachine, "", hint};
+}
 
 } // namespace genv::ctl::cluster
