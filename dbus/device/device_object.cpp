@@ -4,7 +4,6 @@
 #include "core/base/error.hpp"
 #include "dbus/calls/handlers.hpp"
 #include "dbus/calls/paths.hpp"
-#include "dbus/calls/unknown.hpp"
 
 #include <optional>
 
@@ -83,34 +82,6 @@ void DeviceObject::Detach(sdbus::Result<>&& result, std::string id) {
         });
 }
 
-std::string DeviceObject::UUID() {
-    return readProperty([this] { return self().facts.uuid; });
-}
-
-std::string DeviceObject::Model() {
-    return readProperty([this] { return self().facts.model; });
-}
-
-std::string DeviceObject::PCIAddress() {
-    return readProperty([this] { return self().pciAddress; });
-}
-
-uint64_t DeviceObject::TotalMemory() {
-    return readProperty([this] { return orMaximum(self().facts.knownMemory()); });
-}
-
-uint64_t DeviceObject::AvailableMemory() {
-    return readProperty([this] { return orMaximum(self().knownAvailableMemory()); });
-}
-
-bool DeviceObject::Free() {
-    return readProperty([this] { return self().isFree(); });
-}
-
-uint64_t DeviceObject::UnaccountedMemory() {
-    return readProperty([this] { return self().unaccounted.amount().count; });
-}
-
 std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> DeviceObject::Attachments() {
     return readProperty([this] {
         std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> rows;
@@ -132,38 +103,6 @@ std::string DeviceObject::LockedBy() {
         });
         return locker;
     });
-}
-
-std::string DeviceObject::Health() {
-    return readProperty([this] { return core::toString(self().health); });
-}
-
-std::string DeviceObject::ReservedFor() {
-    return readProperty([this] { return std::string(self().reservedForSlurm ? "slurm" : ""); });
-}
-
-uint64_t DeviceObject::UsedMemory() {
-    return readProperty([this] { return orMaximum(self().reading.usedMemory); });
-}
-
-uint32_t DeviceObject::Utilization() {
-    return readProperty([this] { return orMaximum(self().reading.utilizationPercent); });
-}
-
-int32_t DeviceObject::Temperature() {
-    return readProperty([this] { return orMaximum(self().reading.temperatureCelsius); });
-}
-
-uint64_t DeviceObject::PowerUsage() {
-    return readProperty([this] { return orMaximum(self().reading.powerMilliwatts); });
-}
-
-uint32_t DeviceObject::PowerLimit() {
-    return readProperty([this] { return orMaximum(self().reading.powerLimitMilliwatts); });
-}
-
-uint64_t DeviceObject::RefusedOpens() {
-    return readProperty([this] { return refusals_.countOf(self().facts.uuid); });
 }
 
 uint64_t DeviceObject::SampledAt() {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include "dbus/calls/bus_context.hpp"
+#include "dbus/calls/handlers.hpp"
 #include "dbus/calls/managed_objects.hpp"
+#include "dbus/calls/unknown.hpp"
 #include "dbus/device_adaptor.hpp"
 #include "dbus/properties.hpp"
 
@@ -42,23 +44,53 @@ class DeviceObject
     void Detach(sdbus::Result<>&& result, std::string environment) override;
 
     uint32_t Index() override { return index_; }
-    std::string UUID() override;
-    std::string Model() override;
-    std::string PCIAddress() override;
-    uint64_t TotalMemory() override;
-    uint64_t AvailableMemory() override;
-    bool Free() override;
-    uint64_t UnaccountedMemory() override;
+    std::string UUID() override {
+        return readProperty([this] { return self().facts.uuid; });
+    }
+    std::string Model() override {
+        return readProperty([this] { return self().facts.model; });
+    }
+    std::string PCIAddress() override {
+        return readProperty([this] { return self().pciAddress; });
+    }
+    uint64_t TotalMemory() override {
+        return readProperty([this] { return orMaximum(self().facts.knownMemory()); });
+    }
+    uint64_t AvailableMemory() override {
+        return readProperty([this] { return orMaximum(self().knownAvailableMemory()); });
+    }
+    bool Free() override {
+        return readProperty([this] { return self().isFree(); });
+    }
+    uint64_t UnaccountedMemory() override {
+        return readProperty([this] { return self().unaccounted.amount().count; });
+    }
     std::vector<sdbus::Struct<std::string, uint64_t, uint64_t>> Attachments() override;
     std::string LockedBy() override;
-    std::string Health() override;
-    std::string ReservedFor() override;
-    uint64_t UsedMemory() override;
-    uint32_t Utilization() override;
-    int32_t Temperature() override;
-    uint64_t PowerUsage() override;
-    uint32_t PowerLimit() override;
-    uint64_t RefusedOpens() override;
+    std::string Health() override {
+        return readProperty([this] { return core::toString(self().health); });
+    }
+    std::string ReservedFor() override {
+        return readProperty([this] { return std::string(self().reservedForSlurm ? "slurm" : ""); });
+    }
+    uint64_t UsedMemory() override {
+        return readProperty([this] { return orMaximum(self().reading.usedMemory); });
+    }
+    uint32_t Utilization() override {
+        return readProperty([this] { return orMaximum(self().reading.utilizationPercent); });
+    }
+    int32_t Temperature() override {
+        return readProperty([this] { return orMaximum(self().reading.temperatureCelsius); });
+    }
+    uint64_t PowerUsage() override {
+        return readProperty([this] { return orMaximum(self().reading.powerMilliwatts); });
+    }
+    uint32_t PowerLimit() override {
+        return readProperty([this] { return orMaximum(self().reading.powerLimitMilliwatts); });
+    }
+    uint64_t RefusedOpens() override {
+        return readProperty([this] { return refusals_.countOf(self().facts.uuid); });
+    }
     uint64_t SampledAt() override;
 
     [[nodiscard]] const core::TableDevice& self() const { return ledger_.device(index_); }
