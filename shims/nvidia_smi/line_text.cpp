@@ -55,14 +55,14 @@ std::vector<Word> words(std::string_view line, std::size_t max) {
     return found;
 }
 
-std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
+std::vector<std::string_view> split(std::string_view text, std::string_view delimiter) {
     std::vector<std::string_view> parts;
     for (;;) {
-        const std::size_t end = text.find(separator);
+        const std::size_t end = text.find(delimiter);
         parts.push_back(text.substr(0, end));
         if (end == std::string_view::npos)
             return parts;
-        text.remove_prefix(end + separator.size());
+        text.remove_prefix(end + delimiter.size());
     }
 }
 

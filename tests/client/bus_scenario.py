@@ -5,7 +5,6 @@ A test runs as root inside tests/private_bus/private-bus, which passes all paths
 for a fixed time: each wait is for an expected event, and fails if the event does not come.
 """
 
-import fcntl
 import json
 import os
 import pty
@@ -19,9 +18,10 @@ import termios
 import time
 import unittest
 
+from waiting import DEADLINE_SECONDS
+
 BUS_FOLDER = os.environ.get("GENV_PRIVATE_BUS", "")
 AS_USER = os.path.join(BUS_FOLDER, "as-user")
-DEADLINE_SECONDS = 30
 
 # Set by main() from the command line.
 programs = {"genvd": "", "genvctl": ""}

@@ -21,9 +21,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "client"))
 
-import bus_scenario  # noqa: E402
 from bus_scenario import Output, Shell, Terminal  # noqa: E402
-from waiting import until  # noqa: E402
+from waiting import DEADLINE_SECONDS, until  # noqa: E402
 
 ROOT = os.environ.get("GENV_MACHINE_ROOT", "")
 FOLDER = os.environ.get("GENV_MACHINE_FOLDER", "")
@@ -32,7 +31,6 @@ BUS = os.environ.get("GENV_MACHINE_BUS", "daemon")
 PACKAGES = os.environ.get("GENV_MACHINE_PACKAGES") or os.path.join(BUILD, "packages")
 PASSWORD = "gpu-for-all"  # for all users, set by make-root
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-DEADLINE_SECONDS = 120
 SIMULATED = """\
 [GPU]
 Backend=simulated
@@ -49,8 +47,6 @@ POLKIT_UNIT = f"""\
 [Service]
 Environment=LD_PRELOAD={WAKEUPS}
 """
-
-bus_scenario.DEADLINE_SECONDS = DEADLINE_SECONDS
 
 
 def await_that(what, condition, deadline_seconds=DEADLINE_SECONDS):

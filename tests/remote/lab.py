@@ -30,7 +30,7 @@ GENVD = os.path.join(BUILD, "service", "genvd")
 GENVCTL = os.path.join(BUILD, "client", "genvctl")
 PRELOAD = os.path.join(BUILD, "tests", "private_bus", "polkitd_spurious_wakeups.so")
 FOLDER = os.path.join(BUS_FOLDER, "hosts")
-DEADLINE_SECONDS = 60
+DEADLINE_SECONDS = 120
 KEPT_VARIABLES = ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")
 
 # The output of the old genv unless a test sets another one.

@@ -19,13 +19,12 @@ from genv.connection import Connection
 from genv.errors import ServiceUnavailable
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "client"))
-from waiting import until  # noqa: E402
+from waiting import DEADLINE_SECONDS, until  # noqa: E402
 
 BUS_FOLDER = os.environ["GENV_PRIVATE_BUS"]
 AS_USER = os.path.join(BUS_FOLDER, "as-user")
 GENVD = os.environ["GENV_TEST_GENVD"]
 GENVCTL = os.environ["GENV_TEST_GENVCTL"]
-DEADLINE_SECONDS = 30
 LIST_QUEUE = contract.Method(contract.MANAGER, "ListQueue", "", "a(tsuut)")
 LIST_ATTACHMENTS = contract.Method(contract.MANAGER, "ListAttachments", "", "a(usstt)")
 
