@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The options of "genvctl remote", and the exit status for the results of the hosts. No ssh runs.
 #include "client/genvctl/common/exit_status.hpp"
+#include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/remote/remote_hosts.hpp"
 
-#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -18,7 +18,7 @@ using remote::Trouble;
 constexpr auto unnamed = std::nullopt;
 
 HostOptions parsed(std::vector<std::string> arguments) {
-    CLI::App app;
+    Definition app;
     HostOptions options;
     options.addTo(app);
     std::reverse(arguments.begin(), arguments.end());
