@@ -105,8 +105,8 @@ void requireCounterparts(const GivenCommand& given) {
     }
 }
 
-// Returns the alternative to a command that is about this machine, for a user who asks for the
-// cluster. A subcommand has the alternative of its command.
+// Returns the hint of a command that refuses a cluster, since it is about this machine. A
+// subcommand has the hint of its command.
 const char* hintFor(const CLI::App& app) {
     const Meaning meaning = Definition::of(app).traitsOf(*app.get_subcommands().front()).onCluster;
     const bool hasHint = meaning.use == Handling::ThisMachine && *meaning.hint != '\0';

@@ -52,7 +52,7 @@ constexpr const char* programFooter =
 constexpr std::array programExamples{
     Example{"Start an environment with one GPU for this shell", "genv activate --gpus 1"},
     Example{"Run a program with two GPUs", "genvctl run --gpus 2 -- python train.py"},
-    Example{"Show who uses which GPU", "genvctl devices"},
+    Example{"Show the users of each GPU", "genvctl devices"},
 };
 
 constexpr const char* globalOptions = "Global options";

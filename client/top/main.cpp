@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// genv-top: shows who uses which GPU, live on a terminal or once elsewhere. "genvctl top" is this.
+// genv-top: shows the users of each GPU, live on a terminal or once elsewhere. "genvctl top" is
+// this.
 #include "client/descriptor_functions.hpp"
 #include "client/genvctl/cluster/cluster_choice.hpp"
 #include "client/genvctl/common/exit_status.hpp"

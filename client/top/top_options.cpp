@@ -75,7 +75,7 @@ void define(CLI::App& app, TopOptions& options) {
 TopOptions parseOptions(int count, char** arguments) {
     TopOptions options;
     std::string json = "off";
-    CLI::App app("Show who uses which GPU, live", "genvctl top"); // as users start it
+    CLI::App app("Show the users of each GPU, live", "genvctl top"); // as users start it
     app.formatter(core::helpFormatter());
     app.add_flag("--json{short}", json, "Print JSON: short, pretty or off")
         ->check(CLI::IsMember({"short", "pretty", "off"}).description(""))

@@ -10,7 +10,7 @@ import re
 import subprocess
 
 from browser import Browser, Cockpit
-from bus_scenario import BUS_FOLDER, BusTest, programs
+from bus_scenario import BUS_FOLDER, DEADLINE_SECONDS, BusTest, programs
 from machine import FILE, Machine
 
 CONTROL = os.path.join(BUS_FOLDER, "control")
@@ -62,7 +62,7 @@ class PageTest(BusTest):
         """Starts the service, or another one, with events in the journal."""
         environment = dict(os.environ, **self.variables)
         self.service = subprocess.Popen(["systemd-cat", "--identifier=genvd", program or programs["genvd"]], env=environment)
-        subprocess.run(["gdbus", "wait", "--system", "--timeout", "120", "dev.genv.Manager"], check=True)
+        subprocess.run(["gdbus", "wait", "--system", "--timeout", str(DEADLINE_SECONDS), "dev.genv.Manager"], check=True)
 
     def picture(self, name):
         if PICTURES:

@@ -37,7 +37,7 @@ class Parking(PageTest):
     def start_service(self, program=None):
         command = ["systemd-cat", "--identifier=genvd", program or programs["genvd"], f"--park-socket={SOCKET}"]
         self.service = subprocess.Popen(command, env=dict(os.environ, **LIBRARIES))
-        subprocess.run(["gdbus", "wait", "--system", "--timeout", "120", "dev.genv.Manager"], check=True)
+        subprocess.run(["gdbus", "wait", "--system", "--timeout", str(DEADLINE_SECONDS), "dev.genv.Manager"], check=True)
 
     def compute(self, user, environment, *options):
         """Starts a program in an environment that is there."""

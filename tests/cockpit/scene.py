@@ -4,7 +4,7 @@
 import os
 import subprocess
 
-from bus_scenario import AS_USER, BusTest, programs
+from bus_scenario import AS_USER, DEADLINE_SECONDS, BusTest, programs
 from machine import FILE, Machine
 
 
@@ -30,7 +30,7 @@ class Scene(BusTest):
     def start_service(self):
         self.service = subprocess.Popen(["systemd-cat", "--identifier=genvd", programs["genvd"]],
                                         env={**os.environ, **self.variables})
-        subprocess.run(["gdbus", "wait", "--system", "--timeout", "120", "dev.genv.Manager"], check=True)
+        subprocess.run(["gdbus", "wait", "--system", "--timeout", str(DEADLINE_SECONDS), "dev.genv.Manager"], check=True)
 
     def start_projects(self):
         """Two projects hold GPUs 0 to 5; GPU 7 is in use outside genv."""

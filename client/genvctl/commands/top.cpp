@@ -61,7 +61,7 @@ constexpr std::array topExamples{
 
 void addTop(CLI::App& app, Context& context) {
     CLI::App* command =
-        addCommand(app, "top", "Show who uses which GPU, live",
+        addCommand(app, "top", "Show the users of each GPU, live",
                    {.onCluster = {cluster::Handling::Itself}, .examples = topExamples});
     const auto arguments = std::make_shared<TopArguments>();
     command->add_flag(top::onceOption.name, arguments->isOnce, top::onceOption.help);

@@ -43,10 +43,13 @@ class Definition : public CLI::App {
   public:
     using CLI::App::App;
 
-    /// Returns the definition that a command belongs to. Throws std::bad_cast if there is none.
+    /// Returns the definition that a command belongs to. Throws std::bad_cast if the topmost
+    /// command is another CLI::App.
     static Definition& of(CLI::App& command);
     static const Definition& of(const CLI::App& command);
 
+    /// Keep the traits of a command or an option of this definition, and return it. addCommand(),
+    /// addOption() and addFlag() do so; a caller that adds it in another way calls these itself.
     CLI::App* describe(CLI::App* command, CommandTraits traits);
     CLI::Option* describe(CLI::Option* option, OptionTraits traits);
 
