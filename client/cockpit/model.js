@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Builds the model that the views show from the data of the service. It is pure: the same input gives the same machine.
+import {conditionsOf} from "./conditions.js";
 import {_, format} from "./i18n.js";
-import {known32, known64, knownInt, time} from "./values.js";
+import {known32, known64, time} from "./values.js";
 
 /** @typedef {{index: number, expires: number | null}} Attached */
 /** @typedef {{can: boolean, state: string, gpus: number[], memory: number, since: number | null, moved: number, total: number,
@@ -17,8 +18,7 @@ import {known32, known64, knownInt, time} from "./values.js";
  *   utilization: number | null}} Process */
 /** @typedef {{when: number, value: number}} Point */
 /** @typedef {{index: number, path: string, uuid: string, model: string, pci: string, total: number | null,
- *   used: number | null, available: number | null, utilization: number | null, temperature: number | null,
- *   power: number | null, powerLimit: number | null, health: string, slurm: boolean, lockedBy: string,
+ *   used: number | null, available: number | null, utilization: number | null, conditions: string[], health: string, slurm: boolean, lockedBy: string,
  *   free: boolean, unaccounted: number, sampledAt: number | null, refused: number | null, holders: Holder[], processes: Process[], outsiders: Process[],
  *   state: "free" | "held" | "mine" | "outside" | "slurm" | "lost", history: Point[]}} Device */
 /** @typedef {{ticket: number, environment: string, name: string, user: string, uid: number, mine: boolean, count: number,
@@ -99,7 +99,7 @@ function deviceOf({path, properties: p}, environments, processes, uid, history) 
     const device = {
         index: p.Index, path, uuid: p.UUID, model: p.Model, pci: p.PCIAddress, total: known64(p.TotalMemory),
         available: known64(p.AvailableMemory), used: known64(p.UsedMemory), utilization: known32(p.Utilization),
-        temperature: knownInt(p.Temperature), power: known64(p.PowerUsage), powerLimit: known32(p.PowerLimit),
+        conditions: conditionsOf(p),
         unaccounted: p.UnaccountedMemory, free: p.Free, health: p.Health, slurm: p.ReservedFor === "slurm", lockedBy: p.LockedBy, sampledAt: time(p.SampledAt),
         refused: known64(p.RefusedOpens), holders, processes: own, state: "free", history,
         // A process in a nested environment of a holder is not an outsider.

@@ -7,6 +7,7 @@
 #include "dbus/contract/names.hpp"
 #include "dbus/contract/raw_bus.hpp"
 #include "dbus/contract/sdbus_compat.hpp"
+#include "dbus/contract/sensors.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -173,12 +174,12 @@ DeviceState toDeviceState(const Properties& properties) {
     state.lockHolder = unlessZero(property<std::string>(properties, "LockedBy"));
     state.health = property<std::string>(properties, "Health");
     state.usedMemoryBytes = unlessLargest(property<std::uint64_t>(properties, "UsedMemory"));
-    state.utilizationPercent = unlessLargest(property<std::uint32_t>(properties, "Utilization"));
-    state.temperatureCelsius = unlessLargest(property<std::int32_t>(properties, "Temperature"));
-    state.powerMilliwatts = unlessLargest(property<std::uint64_t>(properties, "PowerUsage"));
+    contract::visitSensors(state.sensors,
+                           [&]<typename Number>(const auto& name, std::optional<Number>& value) {
+                               value = unlessLargest(property<Number>(properties, name.property));
+                           });
     state.sampledAt = timeUnlessZero(property<std::uint64_t>(properties, "SampledAt"));
     state.pciAddress = property<std::string>(properties, "PCIAddress");
-    state.powerLimitMilliwatts = unlessLargest(property<std::uint32_t>(properties, "PowerLimit"));
     state.reservedFor = unlessZero(property<std::string>(properties, "ReservedFor"));
     state.isFree = property<bool>(properties, "Free");
     state.unaccountedMemoryBytes = property<std::uint64_t>(properties, "UnaccountedMemory");

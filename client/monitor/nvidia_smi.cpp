@@ -91,10 +91,10 @@ std::optional<DeviceState> readLine(std::string_view line, Time now) {
     DeviceState state;
     state.device = {*index, nameIn(fields[Uuid]), nameIn(fields[Model]),
                     mebibytes(fields[Total]).value_or(0)};
-    state.utilizationPercent = number<std::uint32_t>(fields[Utilization], 0, maxPercent);
+    state.sensors.utilizationPercent = number<std::uint32_t>(fields[Utilization], 0, maxPercent);
     state.usedMemoryBytes = mebibytes(fields[Used]);
-    state.temperatureCelsius = number<std::int32_t>(fields[Temperature], coldest, hottest);
-    state.powerMilliwatts = milliwatts(fields[Power]);
+    state.sensors.temperatureCelsius = number<std::int32_t>(fields[Temperature], coldest, hottest);
+    state.sensors.powerMilliwatts = milliwatts(fields[Power]);
     state.sampledAt = now;
     return state;
 }

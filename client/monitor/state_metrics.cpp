@@ -75,13 +75,14 @@ class Collector {
 };
 
 void Collector::readings() const {
+    constexpr double wattsPerMilliwatt = 1e-3;
     eachDevice("genv_device_temperature", "Temperature in degrees Celsius",
                [](Metric& metric, Labels labels, const DeviceState& device) {
-                   metric.add(std::move(labels), device.temperatureCelsius);
+                   metric.add(std::move(labels), device.sensors.temperatureCelsius);
                });
     eachDevice("genv_device_utilization", "Utilization in percent",
                [](Metric& metric, Labels labels, const DeviceState& device) {
-                   metric.add(std::move(labels), device.utilizationPercent);
+                   metric.add(std::move(labels), device.sensors.utilizationPercent);
                });
     eachDevice("genv_device_memory_used_bytes", "Memory in use",
                [](Metric& metric, Labels labels, const DeviceState& device) {
@@ -95,8 +96,12 @@ void Collector::readings() const {
                });
     eachDevice("genv_device_power_watts", "Power drawn",
                [](Metric& metric, Labels labels, const DeviceState& device) {
-                   constexpr double wattsPerMilliwatt = 1e-3;
-                   metric.add(std::move(labels), device.powerMilliwatts, wattsPerMilliwatt);
+                   metric.add(std::move(labels), device.sensors.powerMilliwatts, wattsPerMilliwatt);
+               });
+    eachDevice("genv_device_power_limit_watts", "Limit of the power that the driver enforces",
+               [](Metric& metric, Labels labels, const DeviceState& device) {
+                   metric.add(std::move(labels), device.sensors.powerLimitMilliwatts,
+                              wattsPerMilliwatt);
                });
     eachDevice("genv_device_sample_age_seconds", "Time since the driver was asked for the readings",
                [this](Metric& metric, Labels labels, const DeviceState& device) {

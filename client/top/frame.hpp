@@ -56,10 +56,7 @@ struct Gpu {
     std::uint64_t unaccountedBytes = 0; ///< used memory that no process accounts for
     std::optional<std::uint64_t> totalMemoryBytes;
     std::optional<std::uint64_t> usedMemoryBytes;
-    std::optional<std::uint32_t> utilizationPercent;
-    std::optional<std::int32_t> temperatureCelsius;
-    std::optional<std::uint64_t> powerMilliwatts;
-    std::optional<std::uint64_t> powerLimitMilliwatts;
+    DeviceSensors sensors;
     std::optional<Time> sampledAt;
     History history = unknownHistory;
     std::vector<GpuHolder> holders; ///< oldest first

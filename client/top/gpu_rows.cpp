@@ -2,6 +2,7 @@
 #include "client/top/gpu_rows.hpp"
 
 #include "client/top/bars.hpp"
+#include "client/top/sensor_text.hpp"
 #include "core/sentences/sentences.hpp"
 
 #include <fmt/format.h>
@@ -46,29 +47,6 @@ std::string memoryText(const Gpu& gpu) {
     return gpu.totalMemoryBytes ? usedOf(gpu.usedMemoryBytes, *gpu.totalMemoryBytes) : "";
 }
 
-std::string percentText(const Gpu& gpu) {
-    return gpu.utilizationPercent ? fmt::format("{}%", *gpu.utilizationPercent) : "?";
-}
-
-std::string temperatureText(const Gpu& gpu, Charset charset) {
-    if (!gpu.temperatureCelsius)
-        return "?";
-    return fmt::format("{}{}", *gpu.temperatureCelsius,
-                       charset == Charset::Unicode ? "\u00b0C" : "C");
-}
-
-std::string powerText(const Gpu& gpu, std::size_t width) {
-    constexpr std::uint64_t milli = 1000;
-    if (!gpu.powerMilliwatts)
-        return "?";
-    std::string text = fmt::format("{}W", *gpu.powerMilliwatts / milli);
-    if (!gpu.powerLimitMilliwatts)
-        return text;
-    std::string both =
-        fmt::format("{}/{}W", *gpu.powerMilliwatts / milli, *gpu.powerLimitMilliwatts / milli);
-    return both.size() <= width ? both : text;
-}
-
 std::string holderText(const GpuHolder& holder) {
     return holder.name ? fmt::format("{} ({})", *holder.name, holder.environment)
                        : holder.environment;
@@ -105,8 +83,8 @@ GpuTable::GpuTable(const Frame& frame, const View& view, const Choice& choice, s
         }));
     const bool isMeasured =
         std::ranges::any_of(gpus, [](const Gpu* gpu) { return gpu->totalMemoryBytes.has_value(); });
-    const bool hasPower =
-        std::ranges::any_of(gpus, [](const Gpu* gpu) { return gpu->powerMilliwatts.has_value(); });
+    const bool hasPower = std::ranges::any_of(
+        gpus, [](const Gpu* gpu) { return gpu->sensors.powerMilliwatts.has_value(); });
     constexpr std::size_t never = 0;
     columns_ = {
         {"GPU", id, id, 10, Align::Right},
@@ -158,10 +136,11 @@ Line GpuTable::row(const Gpu& gpu) const {
             break;
         case Temperature:
             cells.push_back(
-                textCell(column, temperatureText(gpu, charset_), style::plain, charset_));
+                textCell(column, temperatureText(gpu.sensors, charset_), style::plain, charset_));
             break;
         case Power:
-            cells.push_back(textCell(column, powerText(gpu, column.width), style::plain, charset_));
+            cells.push_back(
+                textCell(column, powerText(gpu.sensors, column.width), style::plain, charset_));
             break;
         default:
             cells.push_back(lease(gpu, column));
@@ -185,9 +164,10 @@ Line GpuTable::utilization(const Gpu& gpu, const Column& column) const {
     constexpr std::size_t percentWidth = 5; // with a space
     if (column.width < percentWidth)
         return {};
-    const double part = gpu.utilizationPercent.value_or(0) / 100.0;
+    const double part = gpu.sensors.utilizationPercent.value_or(0) / 100.0;
     Line line = bar(part, column.width - percentWidth, styleOfUse(part), charset_);
-    line.push_back({fitted(percentText(gpu), percentWidth, charset_, Align::Right), style::plain});
+    line.push_back(
+        {fitted(percentText(gpu.sensors), percentWidth, charset_, Align::Right), style::plain});
     return line;
 }
 

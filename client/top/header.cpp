@@ -51,9 +51,9 @@ Totals totalsOf(const Frame& frame) {
             totals.usedBytes += *gpu.usedMemoryBytes;
             totals.totalBytes += *gpu.totalMemoryBytes;
         }
-        totals.milliwatts += gpu.powerMilliwatts.value_or(0);
-        totals.percent += gpu.utilizationPercent.value_or(0);
-        totals.measured += gpu.utilizationPercent ? 1U : 0U;
+        totals.milliwatts += gpu.sensors.powerMilliwatts.value_or(0);
+        totals.percent += gpu.sensors.utilizationPercent.value_or(0);
+        totals.measured += gpu.sensors.utilizationPercent ? 1U : 0U;
     }
     return totals;
 }

@@ -3,6 +3,7 @@
 
 #include "client/top/cell_text.hpp"
 #include "client/top/parked_rows.hpp"
+#include "client/top/sensor_text.hpp"
 #include "client/top/view.hpp"
 #include "core/parking/parking_sentences.hpp"
 #include "core/sentences/sentences.hpp"
@@ -83,7 +84,6 @@ std::string holderText(const GpuHolder& holder, Time now) {
 }
 
 std::vector<Line> gpuDetails(const Frame& frame, const Gpu& gpu, Charset charset) {
-    constexpr double milli = 1000;
     Facts facts(charset);
     facts.add("GPU", gpu.label, style::bold);
     if (!gpu.model.empty())
@@ -98,15 +98,8 @@ std::vector<Line> gpuDetails(const Frame& frame, const Gpu& gpu, Charset charset
     if (gpu.unaccountedBytes > 0)
         facts.add("Outside genv", core::describeUnaccounted({gpu.unaccountedBytes}),
                   style::warning);
-    facts.addKnown("Utilization", gpu.utilizationPercent, "{}%");
-    facts.addKnown("Temperature", gpu.temperatureCelsius, "{} degrees Celsius");
-    if (gpu.powerMilliwatts)
-        facts.add("Power",
-                  fmt::format("{:.1f} W", static_cast<double>(*gpu.powerMilliwatts) / milli) +
-                      (gpu.powerLimitMilliwatts
-                           ? fmt::format(" of {:.0f} W",
-                                         static_cast<double>(*gpu.powerLimitMilliwatts) / milli)
-                           : ""));
+    for (const auto& [name, value] : sensorFacts(gpu.sensors))
+        facts.add(name, value);
     if (gpu.sampledAt)
         facts.add("Read", spanBetween(*gpu.sampledAt, frame.when) + " ago");
     if (gpu.reservedFor)

@@ -64,10 +64,7 @@ Gpu gpuOf(const DeviceState& state, const ById& environments) {
     if (state.device.totalMemoryBytes > 0)
         gpu.totalMemoryBytes = state.device.totalMemoryBytes;
     gpu.usedMemoryBytes = state.usedMemoryBytes;
-    gpu.utilizationPercent = state.utilizationPercent;
-    gpu.temperatureCelsius = state.temperatureCelsius;
-    gpu.powerMilliwatts = state.powerMilliwatts;
-    gpu.powerLimitMilliwatts = state.powerLimitMilliwatts;
+    gpu.sensors = state.sensors;
     gpu.sampledAt = state.sampledAt;
     for (const Attachment& attachment : state.attachments) {
         GpuHolder holder = holderOf(attachment, environments);

@@ -25,8 +25,8 @@ void ServiceReader::readMachine() {
     isKnown_ = true;
     view_.machine = client.machine();
     for (const DeviceState& state : view_.machine.devices) {
-        if (state.sampledAt && state.utilizationPercent)
-            history_.add(state.device.index, *state.sampledAt, *state.utilizationPercent);
+        if (state.sampledAt && state.sensors.utilizationPercent)
+            history_.add(state.device.index, *state.sampledAt, *state.sensors.utilizationPercent);
     }
 }
 

@@ -105,11 +105,11 @@ void sortGpus(const Frame& frame, Sort sort, std::vector<const Gpu*>& gpus) {
     case Sort::Memory:
         return sortDown(gpus, [](const Gpu& gpu) { return gpu.usedMemoryBytes; });
     case Sort::Utilization:
-        return sortDown(gpus, [](const Gpu& gpu) { return gpu.utilizationPercent; });
+        return sortDown(gpus, [](const Gpu& gpu) { return gpu.sensors.utilizationPercent; });
     case Sort::Temperature:
-        return sortDown(gpus, [](const Gpu& gpu) { return gpu.temperatureCelsius; });
+        return sortDown(gpus, [](const Gpu& gpu) { return gpu.sensors.temperatureCelsius; });
     case Sort::Power:
-        return sortDown(gpus, [](const Gpu& gpu) { return gpu.powerMilliwatts; });
+        return sortDown(gpus, [](const Gpu& gpu) { return gpu.sensors.powerMilliwatts; });
     case Sort::Lease:
         return sortUp(gpus, lease);
     }

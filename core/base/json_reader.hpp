@@ -41,6 +41,7 @@ class JsonValue {
 
     /// Requires an object with these members and no others.
     void requireMembers(std::initializer_list<const char*> names) const;
+    [[nodiscard]] std::size_t memberCount() const { return object().size(); }
     [[nodiscard]] bool has(const char* name) const { return object().contains(name); }
     /// Returns a member, or nothing if the object lacks it.
     [[nodiscard]] std::optional<JsonValue> find(const char* name) const;

@@ -3,11 +3,11 @@
 // Publisher creates and destroys it, but never from within one of its own handlers.
 #pragma once
 
+#include "dbus/adaptors.hpp"
 #include "dbus/calls/bus_context.hpp"
 #include "dbus/calls/handlers.hpp"
 #include "dbus/calls/managed_objects.hpp"
 #include "dbus/calls/unknown.hpp"
-#include "dbus/device_adaptor.hpp"
 #include "dbus/properties.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
@@ -18,7 +18,7 @@
 namespace genv::dbus {
 
 class DeviceObject
-    : public sdbus::AdaptorInterfaces<dev::genv::Device_adaptor, sdbus::ManagedObject_adaptor,
+    : public sdbus::AdaptorInterfaces<DeviceSensorAdaptor, sdbus::ManagedObject_adaptor,
                                       sdbus::Properties_adaptor> {
   public:
     /// All referenced objects must outlive this one.
@@ -76,23 +76,12 @@ class DeviceObject
     uint64_t UsedMemory() override {
         return readProperty([this] { return orMaximum(self().reading.usedMemory); });
     }
-    uint32_t Utilization() override {
-        return readProperty([this] { return orMaximum(self().reading.utilizationPercent); });
-    }
-    int32_t Temperature() override {
-        return readProperty([this] { return orMaximum(self().reading.temperatureCelsius); });
-    }
-    uint64_t PowerUsage() override {
-        return readProperty([this] { return orMaximum(self().reading.powerMilliwatts); });
-    }
-    uint32_t PowerLimit() override {
-        return readProperty([this] { return orMaximum(self().reading.powerLimitMilliwatts); });
-    }
     uint64_t RefusedOpens() override {
         return readProperty([this] { return refusals_.countOf(self().facts.uuid); });
     }
     uint64_t SampledAt() override;
 
+    [[nodiscard]] const core::DeviceReading& reading() const override { return self().reading; }
     [[nodiscard]] const core::TableDevice& self() const { return ledger_.device(index_); }
 
     core::Ledger& ledger_;

@@ -3,9 +3,9 @@
 // EnvironmentObjects creates and destroys it, but never from within one of its own handlers.
 #pragma once
 
+#include "dbus/adaptors.hpp"
 #include "dbus/calls/bus_context.hpp"
 #include "dbus/environment/environment_view.hpp"
-#include "dbus/environment_adaptor.hpp"
 
 #include <sdbus-c++/sdbus-c++.h>
 
@@ -17,7 +17,7 @@
 namespace genv::dbus {
 
 class EnvironmentObject
-    : public sdbus::AdaptorInterfaces<dev::genv::Environment_adaptor, sdbus::ManagedObject_adaptor,
+    : public sdbus::AdaptorInterfaces<EnvironmentViewAdaptor, sdbus::ManagedObject_adaptor,
                                       sdbus::Properties_adaptor> {
   public:
     /// Creates the object of an environment, which must outlive it or be replaced by retire().
@@ -58,36 +58,6 @@ class EnvironmentObject
     void Resume(sdbus::Result<std::vector<uint32_t>>&& result,
                 std::map<std::string, sdbus::Variant> options) override;
 
-    std::string Id() override { return view().Id(); }
-    uint32_t Uid() override { return view().Uid(); }
-    std::string User() override { return view().User(); }
-    std::string Name() override { return view().Name(); }
-    uint64_t Created() override { return view().Created(); }
-    uint32_t Gpus() override { return view().Gpus(); }
-    uint64_t GpuMemory() override { return view().GpuMemory(); }
-    bool OverSubscribable() override { return view().OverSubscribable(); }
-    std::string Preemptible() override { return view().Preemptible(); }
-    std::vector<uint32_t> Processes() override { return view().Processes(); }
-    std::vector<std::string> Kernels() override { return view().Kernels(); }
-    std::vector<uint32_t> Devices() override { return view().Devices(); }
-    std::vector<sdbus::Struct<uint32_t, uint64_t>> Attached() override { return view().Attached(); }
-    uint64_t Expires() override { return view().Expires(); }
-    bool Lingering() override { return view().Lingering(); }
-    std::string Job() override { return view().Job(); }
-    std::string Parent() override { return view().Parent(); }
-    std::string State() override { return view().State(); }
-    std::vector<sdbus::Struct<uint32_t, uint64_t>> ParkedDevices() override {
-        return view().ParkedDevices();
-    }
-    uint64_t ParkedMemory() override { return view().ParkedMemory(); }
-    uint64_t ParkedSince() override { return view().ParkedSince(); }
-    std::string ParkedReason() override { return view().ParkedReason(); }
-    std::string TakenBy() override { return view().TakenBy(); }
-    sdbus::Struct<uint64_t, uint64_t> ParkingProgress() override {
-        return view().ParkingProgress();
-    }
-    std::string ParkingProblem() override { return view().ParkingProblem(); }
-
     [[nodiscard]] const core::EnvironmentRecord& self() const {
         return context_.sharing.ledger.get(id_);
     }
@@ -96,7 +66,7 @@ class EnvironmentObject
     // job's environment.
     [[nodiscard]] const core::EnvironmentRecord& manageable() const;
 
-    [[nodiscard]] EnvironmentView view() const { return {context_, *seen_}; }
+    [[nodiscard]] EnvironmentView view() const override { return {context_, *seen_}; }
 
     // Asks whether the caller may manage this environment, then acts on it if it still is the same
     // one.

@@ -2,47 +2,9 @@
 #include "dbus/environment/environment_view.hpp"
 
 #include "dbus/calls/environment_options.hpp"
-#include "dbus/calls/handlers.hpp"
 #include "dbus/environment/parking_calls.hpp"
 
 namespace genv::dbus {
-
-std::string EnvironmentView::Id() const {
-    return environment_.id;
-}
-
-uint32_t EnvironmentView::Uid() const {
-    return readProperty([this] { return environment_.uid; });
-}
-
-std::string EnvironmentView::User() const {
-    return readProperty([this] { return environment_.user; });
-}
-
-std::string EnvironmentView::Name() const {
-    return readProperty([this] { return environment_.configuration.name.value_or(""); });
-}
-
-uint64_t EnvironmentView::Created() const {
-    return readProperty([this] { return core::toMicroseconds(environment_.created); });
-}
-
-uint32_t EnvironmentView::Gpus() const {
-    return readProperty([this] { return environment_.configuration.gpus.value_or(0); });
-}
-
-uint64_t EnvironmentView::GpuMemory() const {
-    return readProperty(
-        [this] { return environment_.configuration.gpuMemory.value_or(core::Bytes{0}).count; });
-}
-
-bool EnvironmentView::OverSubscribable() const {
-    return readProperty([this] { return environment_.configuration.overSubscribable; });
-}
-
-std::string EnvironmentView::Preemptible() const {
-    return readProperty([this] { return core::toString(environment_.configuration.preemptible); });
-}
 
 std::vector<uint32_t> EnvironmentView::Processes() const {
     return readProperty([this] { return rootPids(environment_); });
@@ -55,10 +17,6 @@ std::vector<std::string> EnvironmentView::Kernels() const {
             ids.push_back(jupyterKernel.id);
         return ids;
     });
-}
-
-std::vector<uint32_t> EnvironmentView::Devices() const {
-    return readProperty([this] { return environment_.deviceIndices(); });
 }
 
 std::vector<sdbus::Struct<uint32_t, uint64_t>> EnvironmentView::Attached() const {
@@ -89,14 +47,6 @@ uint64_t EnvironmentView::microsecondsOf(core::BootTime leaseEnd) const {
         core::wallEnd(core::Lease{{}, leaseEnd}, clock.bootNow(), clock.wallNow()));
 }
 
-bool EnvironmentView::Lingering() const {
-    return readProperty([this] { return environment_.isLingering(); });
-}
-
-std::string EnvironmentView::Parent() const {
-    return readProperty([this] { return environment_.parent.value_or(""); });
-}
-
 std::string EnvironmentView::State() const {
     return readProperty([this]() -> std::string { return stateOf(environment_); });
 }
@@ -122,19 +72,6 @@ std::vector<sdbus::Struct<uint32_t, uint64_t>> EnvironmentView::ParkedDevices() 
     });
 }
 
-uint64_t EnvironmentView::ParkedMemory() const {
-    return readProperty([this] { return parked() != nullptr ? parked()->bytes().count : 0; });
-}
-
-uint64_t EnvironmentView::ParkedSince() const {
-    return readProperty(
-        [this] { return parked() != nullptr ? core::toMicroseconds(parked()->since) : 0; });
-}
-
-std::string EnvironmentView::ParkedReason() const {
-    return readProperty([this] { return parked() != nullptr ? parked()->reason : std::string(); });
-}
-
 std::string EnvironmentView::TakenBy() const {
     return readProperty([this] {
         return parked() != nullptr && parked()->taker ? parked()->taker->user : std::string();
@@ -146,15 +83,6 @@ sdbus::Struct<uint64_t, uint64_t> EnvironmentView::ParkingProgress() const {
         const auto [moved, total] = context_.sharing.parkings.progress(environment_.id);
         return sdbus::Struct<uint64_t, uint64_t>(moved.count, total.count);
     });
-}
-
-std::string EnvironmentView::ParkingProblem() const {
-    return readProperty([this] { return environment_.parkingProblem; });
-}
-
-std::string EnvironmentView::Job() const {
-    return readProperty(
-        [this] { return environment_.job ? std::to_string(environment_.job->id) : std::string(); });
 }
 
 } // namespace genv::dbus

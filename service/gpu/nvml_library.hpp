@@ -64,6 +64,12 @@ class NvmlLibrary {
     /// Returns the library's description of a return value, which is untrusted text.
     [[nodiscard]] std::string describe(nvml::Return result) const;
 
+    /// Returns the function with this symbol.
+    template <typename... Args>
+    [[nodiscard]] NvmlFunction<Args...> function(const char* symbol) const {
+        return {handle_.get(), {symbol}};
+    }
+
     const NvmlFunction<> init{handle_.get(), {"nvmlInit_v2", "nvmlInit"}};
     const NvmlFunction<> shutdown{handle_.get(), {"nvmlShutdown"}};
 
@@ -75,7 +81,6 @@ class NvmlLibrary {
         handle_.get(), {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"}};
     const NvmlFunction<nvml::Device, char*, unsigned> uuid{handle_.get(), {"nvmlDeviceGetUUID"}};
     const NvmlFunction<nvml::Device, char*, unsigned> name{handle_.get(), {"nvmlDeviceGetName"}};
-    const NvmlFunction<nvml::Device, unsigned*> minor{handle_.get(), {"nvmlDeviceGetMinorNumber"}};
     const NvmlFunction<nvml::Device, nvml::MemoryV2*> memoryV2{handle_.get(),
                                                                {"nvmlDeviceGetMemoryInfo_v2"}};
     const NvmlFunction<nvml::Device, nvml::MemoryV1*> memoryV1{handle_.get(),
@@ -86,13 +91,6 @@ class NvmlLibrary {
                                                                       {"nvmlDeviceGetTemperature"}};
     const NvmlFunction<nvml::Device, nvml::PciInfo*> pciInfo{handle_.get(),
                                                              {"nvmlDeviceGetPciInfo_v3"}};
-    const NvmlFunction<nvml::Device, unsigned*> power{handle_.get(), {"nvmlDeviceGetPowerUsage"}};
-
-    const NvmlFunction<nvml::Device, unsigned*> powerLimit{handle_.get(),
-                                                           {"nvmlDeviceGetEnforcedPowerLimit"}};
-
-    const NvmlFunction<nvml::Device, unsigned*> persistenceMode{handle_.get(),
-                                                                {"nvmlDeviceGetPersistenceMode"}};
 
     const NvmlFunction<nvml::Device, unsigned*, unsigned*> migMode{handle_.get(),
                                                                    {"nvmlDeviceGetMigMode"}};
@@ -100,10 +98,6 @@ class NvmlLibrary {
                                                          {"nvmlDeviceGetMaxMigDeviceCount"}};
     const NvmlFunction<nvml::Device, unsigned, nvml::Device*> migByIndex{
         handle_.get(), {"nvmlDeviceGetMigDeviceHandleByIndex"}};
-    const NvmlFunction<nvml::Device, unsigned*> gpuInstanceId{handle_.get(),
-                                                              {"nvmlDeviceGetGpuInstanceId"}};
-    const NvmlFunction<nvml::Device, unsigned*> computeInstanceId{
-        handle_.get(), {"nvmlDeviceGetComputeInstanceId"}};
 
     const NvmlProcessFunction computeProcesses{
         handle_.get(),

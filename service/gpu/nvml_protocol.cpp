@@ -3,6 +3,7 @@
 
 #include "core/base/json_reader.hpp"
 #include "core/base/text.hpp"
+#include "dbus/contract/sensors.hpp"
 #include "service/gpu/device_nodes.hpp"
 
 #include <fmt/format.h>
@@ -92,6 +93,13 @@ json encode(const core::DriverNode& node) {
             {"pci", orNull(node.pciAddress)}};
 }
 
+json encode(const core::DeviceReading& reading) {
+    json object = json::object();
+    dbus::contract::visitSensors(
+        reading, [&](const auto& name, const auto& value) { object[name.key] = orNull(value); });
+    return object;
+}
+
 json encode(const NvmlDevice& device) {
     return {{"gpu", device.gpu},
             {"mig", orNull(device.mig)},
@@ -99,10 +107,7 @@ json encode(const NvmlDevice& device) {
             {"model", device.model},
             {"total", device.totalMemory.count},
             {"used", orNull(device.reading.usedMemory)},
-            {"utilization", orNull(device.reading.utilizationPercent)},
-            {"temperature", orNull(device.reading.temperatureCelsius)},
-            {"power", orNull(device.reading.powerMilliwatts)},
-            {"limit", orNull(device.reading.powerLimitMilliwatts)},
+            {"sensors", encode(device.reading)},
             {"xid", orNull(device.xid)},
             {"pci", orNull(device.pciAddress)},
             {"nodes", encode(device.nodes)},
@@ -144,10 +149,25 @@ json encode(const std::vector<core::ProcessSample>& uses) {
     return devices;
 }
 
+// Returns the largest number that a sensor can have, by its unit.
+constexpr std::uint32_t largestOf(std::string_view key) {
+    constexpr std::uint32_t hottest = 1000;
+    return key.ends_with("_percent") ? 100 : key.ends_with("_celsius") ? hottest : UINT32_MAX;
+}
+
+void decodeSensors(const JsonValue& value, core::DeviceReading& reading) {
+    if (value.memberCount() != dbus::contract::sensors.size())
+        value.refuse("an object with a member for each sensor");
+    dbus::contract::visitSensors(
+        reading, [&]<typename Number>(const auto& name, std::optional<Number>& member) {
+            if (const auto number = number32OrNull(value[name.key], largestOf(name.key)))
+                member = static_cast<Number>(*number);
+        });
+}
+
 NvmlDevice decodeDevice(const JsonValue& value) {
-    value.requireMembers({"gpu", "mig", "uuid", "model", "total", "used", "utilization",
-                          "temperature", "power", "limit", "xid", "pci", "nodes", "unified", "free",
-                          "unaccounted", "persistence"});
+    value.requireMembers({"gpu", "mig", "uuid", "model", "total", "used", "sensors", "xid", "pci",
+                          "nodes", "unified", "free", "unaccounted", "persistence"});
     NvmlDevice device;
     device.gpu = value["gpu"].number32();
     device.mig = number32OrNull(value["mig"]);
@@ -155,11 +175,7 @@ NvmlDevice decodeDevice(const JsonValue& value) {
     device.model = printableText(value["model"]);
     device.totalMemory = core::Bytes{value["total"].number(largest)};
     device.reading.usedMemory = bytesOrNull(value["used"]);
-    device.reading.utilizationPercent = number32OrNull(value["utilization"], 100);
-    if (const auto temperature = number32OrNull(value["temperature"], 1000))
-        device.reading.temperatureCelsius = static_cast<std::int32_t>(*temperature);
-    device.reading.powerMilliwatts = number32OrNull(value["power"]);
-    device.reading.powerLimitMilliwatts = number32OrNull(value["limit"]);
+    decodeSensors(value["sensors"], device.reading);
     device.xid = number32OrNull(value["xid"]);
     device.pciAddress = pciAddressOrNull(value["pci"]);
     for (const JsonValue& node : value["nodes"].list(maxNodes))

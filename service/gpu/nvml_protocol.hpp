@@ -6,9 +6,10 @@
 //
 //   {"sample":7,"driver":"550.54.15","gpus":2,
 //    "devices":[{"gpu":0,"mig":null,"uuid":"GPU-...","model":"NVIDIA A100","total":85899345920,
-//                "used":1048576,"utilization":93,"temperature":38,"power":250000,"xid":null,
-//                "limit":400000,"pci":"0000:65:00.0","nodes":[[195,0]],"unified":false,
-//                "free":85898297344,"unaccounted":0}],
+//                "used":1048576,"xid":null,"pci":"0000:65:00.0","nodes":[[195,0]],
+//                "unified":false,"free":85898297344,"unaccounted":0,"persistence":true,
+//                "sensors":{"utilization_percent":93,"temperature_celsius":38,
+//                           "power_milliwatts":250000,"power_limit_milliwatts":400000}}],
 //    "failed":[{"gpu":1,"lost":true}],
 //    "uses":[{"device":"GPU-...","pids":[4711],"memory":[null],"utilization":[50]}],
 //    "nodes":[{"node":[226,128],"name":"renderD128 of GPU 0","open":false,"pci":"0000:65:00.0"}]}

@@ -57,10 +57,13 @@ std::optional<core::Bytes> unaccountedIn(const NvmlDevice& device, const UsesByP
     return rest;
 }
 
-std::uint32_t readInstance(const NvmlFunction<nvml::Device, unsigned*>& function,
-                           nvml::Device device) {
-    unsigned id = nvml::noInstance;
-    return succeeded(function(device, &id)) ? id : nvml::noInstance;
+// Calls a function that tells one number of a device. Returns nothing if the driver has no such
+// function, or no such number.
+std::optional<unsigned> readNumber(const NvmlLibrary& library, const char* function,
+                                   nvml::Device device) {
+    unsigned number = 0;
+    const Return result = library.function<nvml::Device, unsigned*>(function)(device, &number);
+    return succeeded(result) ? std::optional(number) : std::nullopt;
 }
 
 } // namespace
@@ -101,8 +104,10 @@ std::vector<NvmlEntry> NvmlReader::readMigInstances(unsigned index, nvml::Device
             continue; // the indices have gaps
         require(result);
         entry.gpu = gpu;
-        entry.gpuInstance = readInstance(library_.gpuInstanceId, entry.handle);
-        entry.computeInstance = readInstance(library_.computeInstanceId, entry.handle);
+        entry.gpuInstance = readNumber(library_, "nvmlDeviceGetGpuInstanceId", entry.handle)
+                                .value_or(nvml::noInstance);
+        entry.computeInstance = readNumber(library_, "nvmlDeviceGetComputeInstanceId", entry.handle)
+                                    .value_or(nvml::noInstance);
         entry.device.gpu = index;
         entry.device.mig = mig;
         readDevice(entry);
@@ -128,12 +133,12 @@ void NvmlReader::readDevice(NvmlEntry& entry) const {
 }
 
 void NvmlReader::readNodes(NvmlEntry& entry) const {
-    unsigned minor = 0;
-    if (!succeeded(library_.minor(entry.gpu, &minor)))
+    const auto minor = readNumber(library_, "nvmlDeviceGetMinorNumber", entry.gpu);
+    if (!minor)
         return;
     entry.device.nodes = entry.device.mig
-                             ? nodes_.ofInstance(minor, entry.gpuInstance, entry.computeInstance)
-                             : nodes_.ofGpu(minor);
+                             ? nodes_.ofInstance(*minor, entry.gpuInstance, entry.computeInstance)
+                             : nodes_.ofGpu(*minor);
 }
 
 void NvmlReader::readPciAddress(NvmlEntry& entry) const {
@@ -178,15 +183,12 @@ void NvmlReader::readSensors(NvmlEntry& entry) const {
     if (succeeded(library_.temperature(entry.handle, nvml::temperatureOfGpu, &celsius)) &&
         celsius <= 1000)
         reading.temperatureCelsius = static_cast<std::int32_t>(celsius);
-    unsigned milliwatts = 0;
-    if (succeeded(library_.power(entry.handle, &milliwatts)))
-        reading.powerMilliwatts = milliwatts;
-    unsigned limit = 0;
-    if (succeeded(library_.powerLimit(entry.handle, &limit)))
-        reading.powerLimitMilliwatts = limit;
-    unsigned persistence = 0; // a MIG instance has that of its GPU
-    if (succeeded(library_.persistenceMode(entry.gpu, &persistence)))
-        entry.device.persistence = persistence != 0;
+    reading.powerMilliwatts = readNumber(library_, "nvmlDeviceGetPowerUsage", entry.handle);
+    reading.powerLimitMilliwatts =
+        readNumber(library_, "nvmlDeviceGetEnforcedPowerLimit", entry.handle);
+    // A MIG instance has that of its GPU.
+    if (const auto mode = readNumber(library_, "nvmlDeviceGetPersistenceMode", entry.gpu))
+        entry.device.persistence = *mode != 0;
 }
 
 std::vector<core::ProcessSample> NvmlReader::readUses(NvmlEntry& entry) const {

@@ -106,11 +106,11 @@ TEST(Conversions, ReadADevice) {
     EXPECT_EQ(state.lockHolder, "8");
     EXPECT_EQ(state.health, "xid-79");
     EXPECT_EQ(state.usedMemoryBytes, 10U);
-    EXPECT_EQ(state.utilizationPercent, 93U);
-    EXPECT_EQ(state.temperatureCelsius, -1);
-    EXPECT_EQ(state.powerMilliwatts, 250500U);
+    EXPECT_EQ(state.sensors.utilizationPercent, 93U);
+    EXPECT_EQ(state.sensors.temperatureCelsius, -1);
+    EXPECT_EQ(state.sensors.powerMilliwatts, 250500U);
     EXPECT_EQ(state.sampledAt, toTime(9));
-    EXPECT_EQ(state.powerLimitMilliwatts, 400'000U);
+    EXPECT_EQ(state.sensors.powerLimitMilliwatts, 400'000U);
     EXPECT_EQ(state.refusedOpens, 4U);
 }
 
@@ -125,9 +125,9 @@ TEST(Conversions, KnowTheNumbersThatMeanUnknown) {
     const DeviceState state = toDeviceState(unknown);
     EXPECT_EQ(state.lockHolder, std::nullopt);
     EXPECT_EQ(state.usedMemoryBytes, std::nullopt);
-    EXPECT_EQ(state.utilizationPercent, std::nullopt);
-    EXPECT_EQ(state.temperatureCelsius, std::nullopt);
-    EXPECT_EQ(state.powerMilliwatts, std::nullopt);
+    EXPECT_EQ(state.sensors.utilizationPercent, std::nullopt);
+    EXPECT_EQ(state.sensors.temperatureCelsius, std::nullopt);
+    EXPECT_EQ(state.sensors.powerMilliwatts, std::nullopt);
     EXPECT_EQ(state.sampledAt, std::nullopt);
 }
 

@@ -97,12 +97,12 @@ MachineAnswers answersOfMachine() {
     device.lockHolder = "7";
     device.health = "ok";
     device.usedMemoryBytes = 512;
-    device.utilizationPercent = 50;
-    device.temperatureCelsius = 40;
-    device.powerMilliwatts = 100'000;
+    device.sensors.utilizationPercent = 50;
+    device.sensors.temperatureCelsius = 40;
+    device.sensors.powerMilliwatts = 100'000;
     device.sampledAt = moment;
     device.pciAddress = "0000:65:00.0";
-    device.powerLimitMilliwatts = 400'000;
+    device.sensors.powerLimitMilliwatts = 400'000;
     device.reservedFor = "slurm";
     answers.machine.devices = {device, {}};
     answers.machine.devices[1].device.index = 1;

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks JSON of the client against the tables of keys in client/genvctl/objects."""
+"""Checks JSON of the client against the tables of keys in client/genvctl/objects, and the sensors of the XML."""
 
 import json
 import pathlib
 import re
 
-TABLES = pathlib.Path(__file__).resolve().parent.parent.parent / "client" / "genvctl" / "objects"
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+TABLES = SOURCE / "client" / "genvctl" / "objects"
+SENSOR = r'"dev\.genv\.Sensor" value="(\w+)"'
+TABLE = re.compile(r"^inline constexpr (?:std::array|auto) (\w+)(?:\{| = joined\()\n(.*?)^(?:\};| {4}\}\);)",
+                   re.M | re.S)
 SIMPLE = {"text": str, "integer": int, "time": int, "number": (int, float), "boolean": bool}
 
 
 def things():
     """Returns the types of the keys of each thing."""
     found = {}
+    sensors = re.findall(SENSOR, (SOURCE / "dbus" / "dev.genv.Device.xml").read_text(encoding="utf-8"))
+    rows = "".join(f'Key{{"{sensor}", "integer"}}\n' for sensor in sensors)
     for header in TABLES.glob("*.hpp"):
-        for name, table in re.findall(r"^inline constexpr std::array (\w+)\{\n(.*?)^\};", header.read_text(encoding="utf-8"), re.M | re.S):
+        for name, table in TABLE.findall(re.sub(r"^ +sensors,$", rows, header.read_text(encoding="utf-8"), flags=re.M)):
             found[name] = dict(re.findall(r'Key\{"(\w+)",\s*"([\w ]+)"', table))
             assert len(found[name]) == table.count("Key{"), name
     return found

@@ -53,9 +53,9 @@ TEST(MachineConversions, ReadTheWholeMachine) {
     EXPECT_EQ(machine.isolation, "user");
     ASSERT_EQ(machine.devices.size(), 2U);
     EXPECT_EQ(machine.devices[0].device.index, 2U) << "by index";
-    EXPECT_EQ(machine.devices[1].utilizationPercent, 93U);
+    EXPECT_EQ(machine.devices[1].sensors.utilizationPercent, 93U);
     EXPECT_EQ(machine.devices[1].pciAddress, "0000:65:00.0");
-    EXPECT_EQ(machine.devices[1].powerLimitMilliwatts, 400'000U);
+    EXPECT_EQ(machine.devices[1].sensors.powerLimitMilliwatts, 400'000U);
     EXPECT_EQ(machine.devices[1].reservedFor, "slurm");
     ASSERT_EQ(machine.environments.size(), 2U);
     EXPECT_EQ(machine.environments[0].id, "9") << "oldest first";
@@ -70,7 +70,7 @@ TEST(MachineConversions, ReadTheWholeMachine) {
 TEST(MachineConversions, KnowTheValuesThatMeanUnknown) {
     const Machine machine =
         toMachine(objectsOf(plainDevice(10), plainEnvironment("7", 2)), managerProperties);
-    EXPECT_EQ(machine.devices.at(1).powerLimitMilliwatts, std::nullopt);
+    EXPECT_EQ(machine.devices.at(1).sensors.powerLimitMilliwatts, std::nullopt);
     EXPECT_EQ(machine.devices.at(1).reservedFor, std::nullopt);
     EXPECT_EQ(machine.environments.at(1).parent, std::nullopt);
     EXPECT_EQ(machine.environments.at(1).job, std::nullopt);

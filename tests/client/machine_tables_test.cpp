@@ -47,8 +47,8 @@ class MachineTables : public testing::Test {
         state.device = device;
         state.health = "ok";
         state.usedMemoryBytes = used;
-        state.utilizationPercent = utilization;
-        state.temperatureCelsius = temperature;
+        state.sensors.utilizationPercent = utilization;
+        state.sensors.temperatureCelsius = temperature;
         machine.devices.push_back(state);
     }
 

@@ -18,7 +18,7 @@ DeviceState deviceAt(std::uint32_t index) {
     DeviceState device;
     device.device = {index, "GPU-" + std::to_string(index), "M", 1000};
     device.health = "ok";
-    device.utilizationPercent = 7;
+    device.sensors.utilizationPercent = 7;
     return device;
 }
 
@@ -172,12 +172,12 @@ TEST(HostsMetrics, WhatIsLeftOutIsLeftOutOfHostsToo) {
 TEST(Readings, ComeToTheDevicesOfTheOldGenvByTheirIndex) {
     std::vector<DeviceState> devices{deviceAt(0), deviceAt(1)};
     devices[1].attachments.push_back({1, "e", {}, {}, {}});
-    devices[1].utilizationPercent.reset();
+    devices[1].sensors.utilizationPercent.reset();
     DeviceState reading = deviceAt(1);
     reading.device.totalMemoryBytes = 0;
     mergeReadings(devices, {reading, deviceAt(2)});
     ASSERT_EQ(devices.size(), 3U);
-    EXPECT_EQ(devices[1].utilizationPercent, 7U);
+    EXPECT_EQ(devices[1].sensors.utilizationPercent, 7U);
     EXPECT_EQ(devices[1].attachments.size(), 1U);
     EXPECT_EQ(devices[1].device.totalMemoryBytes, 1000U);
 }

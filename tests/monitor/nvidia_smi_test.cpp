@@ -35,11 +35,11 @@ TEST(NvidiaSmi, ItsReadingsAreRead) {
     EXPECT_EQ(first.device.model, "NVIDIA A100-SXM4-40GB");
     EXPECT_EQ(first.device.totalMemoryBytes, 40960 * mebibyte);
     EXPECT_EQ(first.usedMemoryBytes, 39874 * mebibyte);
-    EXPECT_EQ(first.utilizationPercent, 97U);
-    EXPECT_EQ(first.temperatureCelsius, 64);
-    EXPECT_EQ(first.powerMilliwatts, 251370U);
+    EXPECT_EQ(first.sensors.utilizationPercent, 97U);
+    EXPECT_EQ(first.sensors.temperatureCelsius, 64);
+    EXPECT_EQ(first.sensors.powerMilliwatts, 251370U);
     EXPECT_EQ(first.sampledAt, now);
-    EXPECT_EQ(devices[1].utilizationPercent, 0U);
+    EXPECT_EQ(devices[1].sensors.utilizationPercent, 0U);
     EXPECT_EQ(devices[1].device.model, "NVIDIA A100, or so");
 }
 
@@ -53,27 +53,27 @@ TEST(NvidiaSmi, WhatItDoesNotKnowIsNotKnown) {
     EXPECT_EQ(devices[0].device.model, "");
     EXPECT_EQ(devices[0].device.totalMemoryBytes, 0U);
     EXPECT_FALSE(devices[0].usedMemoryBytes);
-    EXPECT_FALSE(devices[0].utilizationPercent);
-    EXPECT_FALSE(devices[0].temperatureCelsius);
-    EXPECT_FALSE(devices[0].powerMilliwatts);
+    EXPECT_FALSE(devices[0].sensors.utilizationPercent);
+    EXPECT_FALSE(devices[0].sensors.temperatureCelsius);
+    EXPECT_FALSE(devices[0].sensors.powerMilliwatts);
 }
 
 TEST(NvidiaSmi, OddNumbersAreNone) {
     for (const char* odd : {"-1", "--", "", "1e3", "0x10", "101", "12 %", "1.5", "+5",
                             "18446744073709551617", "nan", "inf", "\x1b[2J"})
-        EXPECT_FALSE(lineWith(2, odd).utilizationPercent) << odd;
+        EXPECT_FALSE(lineWith(2, odd).sensors.utilizationPercent) << odd;
     for (const char* odd :
          {"-1", "1.5", "20 MiB", "18446744073709551615", "1099511627777", "inf"}) {
         EXPECT_FALSE(lineWith(3, odd).usedMemoryBytes) << odd;
         EXPECT_EQ(lineWith(4, odd).device.totalMemoryBytes, 0U) << odd;
     }
     for (const char* odd : {"1001", "-101", "1.5", "nan", "99999999999999999999", "40 C"})
-        EXPECT_FALSE(lineWith(5, odd).temperatureCelsius) << odd;
-    EXPECT_EQ(lineWith(5, "-5").temperatureCelsius, -5);
+        EXPECT_FALSE(lineWith(5, odd).sensors.temperatureCelsius) << odd;
+    EXPECT_EQ(lineWith(5, "-5").sensors.temperatureCelsius, -5);
     for (const char* odd :
          {"nan", "inf", "-inf", "-0.1", "1e300", "1e400", "50 W", "0x1p3", "ERR!"})
-        EXPECT_FALSE(lineWith(6, odd).powerMilliwatts) << odd;
-    EXPECT_EQ(lineWith(6, "0").powerMilliwatts, 0U);
+        EXPECT_FALSE(lineWith(6, odd).sensors.powerMilliwatts) << odd;
+    EXPECT_EQ(lineWith(6, "0").sensors.powerMilliwatts, 0U);
 }
 
 TEST(NvidiaSmi, WithoutAnIndexALineIsNoDevice) {

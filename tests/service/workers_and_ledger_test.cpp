@@ -186,7 +186,8 @@ while read -r request; do
     n=$((n + 1))
     printf '{"sample":%d,"driver":null,"gpus":2,"devices":[' $n
     printf '{"gpu":0,"mig":null,"uuid":"GPU-0","model":"A","total":16000000000,"nodes":[],"pci":null,"unified":false,"free":null,"unaccounted":null,"persistence":true,"used":1,'
-    printf '"utilization":1,"temperature":30,"power":1,"limit":null,"xid":null}],"failed":[],"uses":[],"nodes":[]}\n'
+    printf '"sensors":{"utilization_percent":1,"temperature_celsius":30,"power_milliwatts":1,"power_limit_milliwatts":null},'
+    printf '"xid":null}],"failed":[],"uses":[],"nodes":[]}\n'
 done
 )";
     std::filesystem::permissions(helper, std::filesystem::perms::owner_all);

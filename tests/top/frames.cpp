@@ -32,10 +32,10 @@ Gpu gpuOf(std::uint32_t index) {
     gpu.model = "NVIDIA A100-SXM4-80GB";
     gpu.totalMemoryBytes = 80 * gibi;
     gpu.usedMemoryBytes = index % 4 < 2 ? 20 * gibi + index * gibi / 2 : 0;
-    gpu.utilizationPercent = index % 4 < 2 ? 90 - index : 0;
-    gpu.temperatureCelsius = 40 + static_cast<std::int32_t>(index % 40);
-    gpu.powerMilliwatts = 100000 + index * 1000;
-    gpu.powerLimitMilliwatts = 400000;
+    gpu.sensors.utilizationPercent = index % 4 < 2 ? 90 - index : 0;
+    gpu.sensors.temperatureCelsius = 40 + static_cast<std::int32_t>(index % 40);
+    gpu.sensors.powerMilliwatts = 100000 + index * 1000;
+    gpu.sensors.powerLimitMilliwatts = 400000;
     gpu.sampledAt = now;
     for (std::size_t step = 0; step < historySteps; ++step) {
         const std::size_t percent = (step * 7 + std::size_t{index} * 13) % 101;

@@ -304,8 +304,8 @@ TEST(TopPageRows, LeaveOutColumnsWithoutReadings) {
     frame.isCluster = true; // Slurm has none
     for (Gpu& gpu : frame.gpus) {
         gpu.totalMemoryBytes = gpu.usedMemoryBytes = {};
-        gpu.utilizationPercent = {};
-        gpu.powerMilliwatts = gpu.powerLimitMilliwatts = {};
+        gpu.sensors.utilizationPercent = {};
+        gpu.sensors.powerMilliwatts = gpu.sensors.powerLimitMilliwatts = {};
     }
     for (const std::size_t columns : {80U, 200U}) {
         const auto lines = screenPage(frame, Choice{}, {24, columns});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A card for each GPU: its holders, its utilization and its processes.
-import {age, bytes, clock, percent, watts} from "../format.js";
+import {age, bytes, clock, percent} from "../format.js";
 import {paths, summary, thinned} from "../graph.js";
 import {_, format, plural} from "../i18n.js";
 import {HOUR} from "../readings.js";
@@ -110,11 +110,7 @@ function processes(device, context) {
 
 /** @param {Device} device @param {number} now */
 function conditions(device, now) {
-    const parts = [];
-    if (device.temperature !== null)
-        parts.push(`${device.temperature} °C`);
-    if (device.power !== null)
-        parts.push(device.powerLimit === null ? watts(device.power) : format(_("$0 of $1"), watts(device.power), watts(device.powerLimit)));
+    const parts = [...device.conditions];
     if (device.sampledAt !== null && now - device.sampledAt > OLD)
         parts.push(format(_("$0 ago"), age(device.sampledAt, now)));
     if (device.refused)

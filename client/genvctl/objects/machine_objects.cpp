@@ -8,6 +8,7 @@
 #include "client/genvctl/objects/wait.hpp"
 #include "client/genvctl/terminal/terminal_text.hpp"
 #include "client/jobs/model/attempt_environment_id.hpp"
+#include "dbus/contract/sensors.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -169,25 +170,26 @@ Json MachineObjects::device(const DeviceState& state) const {
                 outside.push_back(processObject(process));
         }
     }
-    return object<schema::device>({{"index", index},
-                                   {"uuid", orNull(state.device.uuid)},
-                                   {"model", orNull(state.device.model)},
-                                   {"pci_address", orNull(state.pciAddress)},
-                                   {"health", orNull(state.health)},
-                                   {"free", state.isFree},
-                                   {"reserved_for", orNull(state.reservedFor)},
-                                   {"locked_by", orNull(state.lockHolder)},
-                                   {"total_memory_bytes", orNull(state.device.totalMemoryBytes)},
-                                   {"used_memory_bytes", orNull(state.usedMemoryBytes)},
-                                   {"unaccounted_memory_bytes", state.unaccountedMemoryBytes},
-                                   {"utilization_percent", orNull(state.utilizationPercent)},
-                                   {"temperature_celsius", orNull(state.temperatureCelsius)},
-                                   {"power_milliwatts", orNull(state.powerMilliwatts)},
-                                   {"power_limit_milliwatts", orNull(state.powerLimitMilliwatts)},
-                                   {"sampled", orNull(state.sampledAt)},
-                                   {"attachments", std::move(attachments)},
-                                   {"parked", std::move(parked)},
-                                   {"outside", std::move(outside)}});
+    Json json =
+        object<schema::device>({{"index", index},
+                                {"uuid", orNull(state.device.uuid)},
+                                {"model", orNull(state.device.model)},
+                                {"pci_address", orNull(state.pciAddress)},
+                                {"health", orNull(state.health)},
+                                {"free", state.isFree},
+                                {"reserved_for", orNull(state.reservedFor)},
+                                {"locked_by", orNull(state.lockHolder)},
+                                {"total_memory_bytes", orNull(state.device.totalMemoryBytes)},
+                                {"used_memory_bytes", orNull(state.usedMemoryBytes)},
+                                {"unaccounted_memory_bytes", state.unaccountedMemoryBytes},
+                                {"sampled", orNull(state.sampledAt)},
+                                {"attachments", std::move(attachments)},
+                                {"parked", std::move(parked)},
+                                {"outside", std::move(outside)}});
+    dbus::contract::visitSensors(state.sensors, [&](const auto& name, const auto& value) {
+        json.at(name.key) = orNull(value);
+    });
+    return json;
 }
 
 Json MachineObjects::environment(const Environment& environment) const {

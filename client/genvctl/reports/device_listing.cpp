@@ -82,8 +82,8 @@ std::vector<std::string> deviceCells(const std::optional<DeviceDetails>& details
     const auto used = state != nullptr ? state->usedMemoryBytes : std::nullopt;
     return {device.model,
             fmt::format("{}/{} GiB", memoryText(used), memoryText(knownBytes(device))),
-            percentText(state != nullptr ? state->utilizationPercent : std::nullopt),
-            temperatureText(state != nullptr ? state->temperatureCelsius : std::nullopt),
+            percentText(state != nullptr ? state->sensors.utilizationPercent : std::nullopt),
+            temperatureText(state != nullptr ? state->sensors.temperatureCelsius : std::nullopt),
             outsideText(*details, device.index)};
 }
 

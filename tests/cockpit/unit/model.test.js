@@ -57,7 +57,12 @@ test("each attachment has its own lease", () => {
 
 test("unknown readings are none", () => {
     const [found] = machine([device(0, {UsedMemory: -1, Utilization: 4294967295, Temperature: 2147483647, PowerUsage: 18446744073709552000})]).devices;
-    assert.deepEqual([found.used, found.utilization, found.temperature, found.power, found.powerLimit], [null, null, null, null, null]);
+    assert.deepEqual([found.used, found.utilization, found.conditions], [null, null, []]);
+});
+
+test("the power is told with its limit if that is known", () => {
+    const found = machine([device(0, {Temperature: 40, PowerUsage: 90_400, PowerLimit: 300_000}), device(1, {Temperature: -1, PowerUsage: 90_400, PowerLimit: 4294967295})]);
+    assert.deepEqual(found.devices.map(each => each.conditions), [["40 °C", "90 W of 300 W"], ["-1 °C", "90 W"]]);
 });
 
 test("places of the queue are counted and named", () => {

@@ -138,10 +138,12 @@ TEST(NvmlProtocol, AnyMemberThatIsMissingMisplacedOrOutOfRangeIsRefused) {
     change("/devices/0/model", "a\u200bb");
     change("/devices/0/total", 1ULL << 63U);
     change("/devices/0/used", "0");
-    change("/devices/0/utilization", 101);
-    change("/devices/0/temperature", 1001);
-    change("/devices/0/power", 1ULL << 32U);
-    change("/devices/0/limit", 1ULL << 32U);
+    change("/devices/0/sensors/utilization_percent", 101);
+    change("/devices/0/sensors/temperature_celsius", 1001);
+    change("/devices/0/sensors/power_milliwatts", 1ULL << 32U);
+    change("/devices/0/sensors/power_limit_milliwatts", 1ULL << 32U);
+    change("/devices/0/sensors/more", 1);
+    change("/devices/0/sensors", nullptr);
     change("/devices/0/pci", "65:00.0");
     change("/devices/0/pci", "");
     change("/devices/0/pci", 65);
@@ -173,7 +175,7 @@ TEST(NvmlProtocol, AnyMemberThatIsMissingMisplacedOrOutOfRangeIsRefused) {
     change("/uses/0/device", "GPU-2");
     change("/uses/0/memory/0", -1);
     change("/uses/0/memory", nullptr);
-    for (const char* pointer : {"/devices/0", "/failed/0", "/uses/0", ""}) {
+    for (const char* pointer : {"/devices/0", "/devices/0/sensors", "/failed/0", "/uses/0", ""}) {
         for (const auto& [name, value] : good[json::json_pointer(pointer)].items()) {
             json changed = good;
             changed[json::json_pointer(pointer)].erase(name);

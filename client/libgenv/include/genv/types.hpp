@@ -101,6 +101,14 @@ struct Attachment {
     Time since;
 };
 
+/// The values of a device's sensors; unset if not known.
+struct DeviceSensors {
+    std::optional<std::uint32_t> utilizationPercent;
+    std::optional<std::int32_t> temperatureCelsius;
+    std::optional<std::uint64_t> powerMilliwatts;
+    std::optional<std::uint32_t> powerLimitMilliwatts; ///< that the driver enforces
+};
+
 /// A device with its current readings. A reading is unset if it is not known.
 struct DeviceState {
     Device device;
@@ -109,12 +117,9 @@ struct DeviceState {
     std::optional<std::string> lockHolder;  ///< the environment that holds the lock
     std::string health;                     ///< "ok", "stale", "lost" or "xid-N"
     std::optional<std::uint64_t> usedMemoryBytes;
-    std::optional<std::uint32_t> utilizationPercent;
-    std::optional<std::int32_t> temperatureCelsius;
-    std::optional<std::uint64_t> powerMilliwatts;
+    DeviceSensors sensors;
     std::optional<Time> sampledAt; ///< time of the last reading from the driver; unset: never
     std::string pciAddress;        ///< such as "0000:65:00.0"; empty if unknown
-    std::optional<std::uint32_t> powerLimitMilliwatts;
     std::optional<std::string> reservedFor; ///< "slurm": only Slurm jobs get the device
     /// No environment holds it, nothing outside genv uses it, its health is "ok", and it is not
     /// reserved.
