@@ -161,7 +161,7 @@ class Contents(unittest.TestCase):
         genv = self.fields["genv"]["Depends"]
         for dependency in ("polkitd", "systemd", "default-dbus-system-bus | dbus-system-bus"):
             self.assertIn(dependency, genv)
-        self.assertRegex(genv, r"\blibgenv1 \(>= 2\.0\.0\)")
+        self.assertNotIn("libgenv1", genv)  # its programs contain the library
         everything = " ".join(fields.get("Depends", "") for fields in self.fields.values())
         self.assertNotRegex(everything, r"nvidia|docker|podman|\bprometheus\b(?!-cpp)")
         self.assertIn("python3-jeepney", self.fields["python3-genv"]["Depends"])
