@@ -34,7 +34,7 @@ class EventStream {
     std::optional<Event> next(int stopDescriptor);
 
     /// Whether the service is running, according to the signals so far.
-    [[nodiscard]] bool serviceIsThere() const noexcept { return eventSignals_.serviceIsThere(); }
+    [[nodiscard]] bool serviceIsThere() { return eventSignals_.serviceIsThere(); }
 
   private:
     void onOwner(sdbus::Message& interfacesAdded);

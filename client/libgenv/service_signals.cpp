@@ -3,7 +3,9 @@
 
 #include "dbus/contract/names.hpp"
 
+#include <chrono>
 #include <exception>
+#include <limits>
 #include <utility>
 
 namespace genv::client {
@@ -24,6 +26,10 @@ dbus::compat::MessageHandler guarded(Handler handler) {
     };
 }
 
+bool meansNoOwner(const sdbus::Error& error) {
+    return error.getName() == "org.freedesktop.DBus.Error.NameHasNoOwner";
+}
+
 std::string currentOwner(Connection& connection) {
     std::string owner;
     try {
@@ -33,7 +39,7 @@ std::string currentOwner(Connection& connection) {
             .withArguments(contract::busName)
             .storeResultsTo(owner);
     } catch (const sdbus::Error& error) {
-        if (error.getName() != "org.freedesktop.DBus.Error.NameHasNoOwner")
+        if (!meansNoOwner(error))
             throw;
     }
     return owner;
@@ -48,7 +54,8 @@ std::string ruleFor(const std::string& which) {
 
 ServiceSignals::ServiceSignals(Connection& connection, const std::string& which,
                                SignalHandler handler, OwnerChanged ownerChanged)
-    : handler_(std::move(handler)), ownerChanged_(std::move(ownerChanged)) {
+    : connection_(connection), handler_(std::move(handler)),
+      ownerChanged_(std::move(ownerChanged)) {
     // In this order, no change of the owner and no signal of the present owner is missed.
     ownerChanges_ = connection.addMatch(
         std::string("type='signal',sender='") + contract::busDriver + "',interface='" +
@@ -60,7 +67,46 @@ ServiceSignals::ServiceSignals(Connection& connection, const std::string& which,
                                                dbus::compat::senderOf(message) == owner_)
                                                handler_(message);
                                        }));
-    owner_ = currentOwner(connection);
+    // A signal that arrives before the answer would be lost.
+    if (which.empty())
+        askForOwner();
+    else
+        owner_ = currentOwner(connection);
+}
+
+// Most callers have something else to wait for until they need the answer.
+void ServiceSignals::askForOwner() {
+    question_ = connection_.proxy(contract::busDriver, contract::busDriverPath);
+    question_->callMethodAsync("GetNameOwner")
+        .onInterface(contract::busDriver)
+        .withTimeout(std::numeric_limits<std::uint64_t>::max()) // it may lie unread: see service()
+        .withArguments(contract::busName)
+        .uponReplyInvoke([this](dbus::compat::Failure failure, const std::string& owner) {
+            const sdbus::Error* error = dbus::compat::errorOf(failure);
+            if (error == nullptr)
+                owner_ = owner;
+            else if (!meansNoOwner(*error))
+                failure_ = *error;
+            isAnswered_ = true;
+        });
+}
+
+const std::string& ServiceSignals::service() {
+    using Clock = std::chrono::steady_clock;
+    const auto deadline = Clock::now() + connection_.usualTimeout();
+    while (question_ && !isAnswered_) {
+        connection_.handleArrived();
+        const auto rest = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+        if (!isAnswered_ && rest.count() <= 0)
+            throw dbus::compat::makeError("org.freedesktop.DBus.Error.NoReply",
+                                          "the bus does not answer");
+        if (!isAnswered_)
+            static_cast<void>(Connection::waitForArrival(connection_, connection_, -1, rest));
+    }
+    question_.reset();
+    if (failure_)
+        throw *std::exchange(failure_, std::nullopt);
+    return owner_;
 }
 
 void ServiceSignals::changeOwner(sdbus::Message& message) {
@@ -74,6 +120,7 @@ void ServiceSignals::changeOwner(sdbus::Message& message) {
         return;
     const bool wasThere = !owner_.empty();
     owner_ = after;
+    isAnswered_ = true; // what the bus answers is no newer
     if (!ownerChanged_)
         return;
     if (wasThere && !after.empty())

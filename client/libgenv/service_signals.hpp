@@ -7,11 +7,13 @@
 #include "client/libgenv/connection.hpp"
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
 namespace genv::client {
 
-/// Receives signals during its lifetime, through Connection::handleArrived(). Create it inside
+/// Receives signals during its lifetime, through Connection::handleArrived(). Use it inside
 /// Connection::call(). The connection must outlive it.
 class ServiceSignals {
   public:
@@ -28,18 +30,23 @@ class ServiceSignals {
     ServiceSignals(const ServiceSignals&) = delete;
     ServiceSignals& operator=(const ServiceSignals&) = delete;
 
-    /// Whether the service is running, according to the signals so far.
-    [[nodiscard]] bool serviceIsThere() const noexcept { return !owner_.empty(); }
+    /// Whether the service is running, according to the signals so far. Throws sdbus::Error.
+    [[nodiscard]] bool serviceIsThere() { return !service().empty(); }
     /// Returns the unique name of the service, according to the signals so far; empty if it is not
-    /// running.
-    [[nodiscard]] const std::string& service() const noexcept { return owner_; }
+    /// running. The first call waits for the bus, if it has not yet answered. Throws sdbus::Error.
+    [[nodiscard]] const std::string& service();
 
   private:
+    void askForOwner();
     void changeOwner(sdbus::Message& message);
 
+    Connection& connection_;
     SignalHandler handler_;
     OwnerChanged ownerChanged_;
-    std::string owner_; ///< its unique name; empty if it is not running
+    std::string owner_;                       ///< its unique name; empty if it is not running
+    std::unique_ptr<sdbus::IProxy> question_; ///< for the owner; null once it is known
+    bool isAnswered_ = false;
+    std::optional<sdbus::Error> failure_; ///< of the question
     // Declared last, so that no handler runs while the other members are destroyed.
     sdbus::Slot ownerChanges_;
     sdbus::Slot signals_;

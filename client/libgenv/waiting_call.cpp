@@ -42,9 +42,9 @@ WaitingCall::WaitingCall(Connection& listening, Waiting waiting, Uses uses, Dead
     listening_.call(ReplyTimeout::Usual, [&] {
         service_ = std::make_unique<ServiceSignals>(listening_, "", nullptr,
                                                     [this](bool) { onService(); });
+        if (hasCalled_)
+            listening_.follow(service_->service());
     });
-    if (hasCalled_)
-        listening_.follow(service_->service());
 }
 
 WaitingCall::~WaitingCall() {
@@ -102,7 +102,7 @@ bool WaitingCall::attempt(const Send& send) {
         if (listening_.allowsInteraction())
             own->call(ReplyTimeout::Usual, [&] { own->allowInteraction(true); });
         if (hasCalled_)
-            own->follow(service_->service());
+            listening_.call(ReplyTimeout::Usual, [&] { own->follow(service_->service()); });
     }
     Connection& connection = own ? *own : listening_;
     bool answered = false;
@@ -118,7 +118,7 @@ bool WaitingCall::attempt(const Send& send) {
     // The bus starts the service for the first call, and only for that.
     hasCalled_ = true;
     isPending_ = true;
-    listening_.follow(service_->service());
+    listening_.call(ReplyTimeout::Usual, [&] { listening_.follow(service_->service()); });
     const bool isAnswered = awaitAnswer(connection, answered);
     if (failure)
         throwTranslated(*failure);
@@ -174,8 +174,11 @@ bool WaitingCall::awaitAnswer(Connection& connection, const bool& answered) {
 bool WaitingCall::awaitService() {
     auto nextCheck = Clock::now() + betweenChecks;
     for (;;) {
-        listening_.call(ReplyTimeout::Usual, [&] { listening_.handleArrived(); });
-        if (service_->serviceIsThere())
+        const bool isThere = listening_.call(ReplyTimeout::Usual, [&] {
+            listening_.handleArrived();
+            return service_->serviceIsThere();
+        });
+        if (isThere)
             return true;
         if (hasChanged_ && waiting_.values().changed)
             tellOfChange();

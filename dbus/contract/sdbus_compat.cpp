@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dbus/contract/sdbus_compat.hpp"
 
+#include "dbus/contract/names.hpp"
+#include "dbus/contract/sd_message.hpp"
+
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -16,6 +20,23 @@ namespace {
 [[maybe_unused]] std::string textOf(const char* text) {
     return text != nullptr ? std::string(text) : std::string();
 }
+
+// The bus's answer to a rule may lie unread for long while the connection waits for another answer,
+// and must not count as late then.
+class EndlessTimeout {
+  public:
+    explicit EndlessTimeout(sdbus::IConnection& connection)
+        : connection_(connection), before_(connection.getMethodCallTimeout()) {
+        connection_.setMethodCallTimeout(std::numeric_limits<std::uint64_t>::max());
+    }
+    EndlessTimeout(const EndlessTimeout&) = delete;
+    EndlessTimeout& operator=(const EndlessTimeout&) = delete;
+    ~EndlessTimeout() { connection_.setMethodCallTimeout(before_); }
+
+  private:
+    sdbus::IConnection& connection_;
+    const std::uint64_t before_;
+};
 
 std::uint64_t toSdBus(std::chrono::microseconds timeout) {
     return timeout == std::chrono::microseconds::max()
@@ -54,8 +75,9 @@ void listen(sdbus::IProxy& /*proxy*/) {} // version 2 listens as soon as it gets
 
 sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
                      MessageHandler handler) {
-    return connection.addMatch(
-        rule, [handler = std::move(handler)](sdbus::Message message) { handler(message); },
+    const EndlessTimeout timeout(connection);
+    return connection.addMatchAsync(
+        rule, [handler = std::move(handler)](sdbus::Message message) { handler(message); }, {},
         sdbus::return_slot);
 }
 
@@ -99,9 +121,53 @@ void listen(sdbus::IProxy& proxy) {
     proxy.finishRegistration();
 }
 
+namespace {
+
+using SdBus = sdbus::internal::ISdBus*; // what a message knows of its bus
+
+// A message that sdbus-c++ did not receive itself. Its base class lets only derived classes be made
+// from a message of sd-bus.
+struct Received : sdbus::Message {
+    static SdBus busOf(const sdbus::Message& message) { return message.*(&Received::sdbus_); }
+    Received(sd_bus_message* message, SdBus bus) : Message(message, bus) {}
+};
+
+struct Match {
+    MessageHandler handler;
+    SdBus bus;
+};
+
+int onMatch(sd_bus_message* message, void* match, sd_bus_error* /*error*/) {
+    try {
+        const auto& [handler, bus] = *static_cast<const Match*>(match);
+        Received received(message, bus);
+        handler(received);
+    } catch (const std::exception&) {
+        return 0; // no exception may pass through sd-bus
+    }
+    return 0;
+}
+
+} // namespace
+
+// Version 1 waits for the bus, so this calls sd-bus.
 sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
                      MessageHandler handler) {
-    return connection.addMatch(rule, std::move(handler));
+    const EndlessTimeout timeout(connection);
+    const auto object = sdbus::createObject(connection, contract::managerPath);
+    const sdbus::Signal signal = object->createSignal(contract::busName, "QueueChanged");
+    auto match = std::make_unique<Match>(Match{std::move(handler), Received::busOf(signal)});
+    sd_bus_slot* slot = nullptr;
+    raw::require(sd_bus_add_match_async(sd_bus_message_get_bus(raw::sdMessageOf(signal)), &slot,
+                                        rule.c_str(), onMatch, nullptr, match.get()),
+                 "cannot listen for messages");
+    sdbus::Slot owned(slot, [](void* kept) { sd_bus_slot_unref(static_cast<sd_bus_slot*>(kept)); });
+    // sd-bus keeps the slot while its handler runs, which may destroy the result.
+    raw::require(sd_bus_slot_set_destroy_callback(
+                     slot, [](void* kept) { delete static_cast<Match*>(kept); }),
+                 "a handler cannot be kept");
+    static_cast<void>(match.release());
+    return owned;
 }
 
 void requestName(sdbus::IConnection& connection, const char* name) {

@@ -76,7 +76,9 @@ void send(sdbus::IProxy& proxy, const sdbus::MethodCall& call, std::chrono::micr
 /// Starts to listen for the signals for which a proxy has handlers.
 void listen(sdbus::IProxy& proxy);
 using MessageHandler = std::function<void(sdbus::Message&)>;
-/// Registers a handler for the messages that match a rule, for the lifetime of the result.
+/// Registers a handler for the messages that match a rule, for the lifetime of the result, without
+/// waiting for the bus: calls that follow reach the bus after the rule. The connection ends if the
+/// bus takes no more rules.
 [[nodiscard]] sdbus::Slot addMatch(sdbus::IConnection& connection, const std::string& rule,
                                    MessageHandler handler);
 void requestName(sdbus::IConnection& connection, const char* name);

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -152,6 +153,23 @@ TEST_F(BeneathSdbus, MessagesThatAreKeptMayComeInAgain) {
     process();
     EXPECT_TRUE(cameAgain);
     EXPECT_TRUE(client.finish(*pending).ok()) << "and are answered then";
+}
+
+TEST_F(BeneathSdbus, ARuleHoldsThoughItsAnswerLiesUnreadForLongerThanACallMayTake) {
+    constexpr std::chrono::microseconds timeout = std::chrono::milliseconds{1};
+    connection->setMethodCallTimeout(timeout);
+    int heard = 0;
+    const auto match = compat::addMatch(*connection, "type='signal',member='Told'",
+                                        [&](sdbus::Message& /*signal*/) { ++heard; });
+    EXPECT_EQ(connection->getMethodCallTimeout(), static_cast<std::uint64_t>(timeout.count()));
+    const auto late = std::chrono::steady_clock::now() + 2 * timeout;
+    while (std::chrono::steady_clock::now() < late) {
+    }
+    const auto object = sdbus::createObject(*connection, sdbus::ObjectPath{managerPath});
+    object->emitSignal(
+        object->createSignal(compat::InterfaceName{"dev.genv.Test"}, compat::MemberName{"Told"}));
+    processUntil([&] { return heard == 1; });
+    EXPECT_EQ(heard, 1);
 }
 
 TEST_F(BeneathSdbus, ObjectsBelowAPrefixAnswerAndAreListed) {
