@@ -64,17 +64,38 @@ TEST(EnvironmentVariables, NameTheStatusFileThatIsThere) {
     unsetenv("GENV_RUNTIME_DIRECTORY");
 }
 
-TEST(EnvironmentVariables, TakeTheDevicesFromTheFileOfThisVeryEnvironment) {
+TEST(EnvironmentVariables, TakeStampAndDevicesFromAWholeFile) {
     const tests::TemporaryFolder folder;
     folder.write("shell/whole", "99 5\n0,2\n99 a sentence\n");
     folder.write("shell/none", "99 5\n-1\n");
     folder.write("shell/cut", "99 5\n0,");
     setenv("GENV_RUNTIME_DIRECTORY", folder.path().c_str(), 1);
-    EXPECT_EQ(devicesInStatusFile("whole", "5"), "0,2");
-    EXPECT_EQ(devicesInStatusFile("none", "5"), "-1");
-    EXPECT_EQ(devicesInStatusFile("cut", "5"), std::nullopt);
-    EXPECT_EQ(devicesInStatusFile("whole", "6"), std::nullopt) << "an earlier one with that id";
-    EXPECT_EQ(devicesInStatusFile("missing", "5"), std::nullopt);
+    const auto headOf = [](const char* id) {
+        const auto head = statusHead(id);
+        return head ? head->stamp + " " + head->devices : "none";
+    };
+    EXPECT_EQ(headOf("whole"), "5 0,2");
+    EXPECT_EQ(headOf("none"), "5 -1");
+    EXPECT_EQ(headOf("cut"), "none");
+    EXPECT_EQ(headOf("missing"), "none");
+    unsetenv("GENV_RUNTIME_DIRECTORY");
+}
+
+TEST(EnvironmentVariables, OfAStartedEnvironmentAreKnownUnlessTheFileIsOfAnEarlierOne) {
+    const tests::TemporaryFolder folder;
+    folder.write("shell/own", "99 5000\n0,2\n");
+    setenv("GENV_RUNTIME_DIRECTORY", folder.path().c_str(), 1);
+    const auto variablesAt = [](const char* id, int microseconds) {
+        return startedVariables(
+            {id, {"study", 2, {}}, Time(std::chrono::microseconds(microseconds))});
+    };
+    Environment environment;
+    environment.id = "own";
+    environment.created = Time(std::chrono::microseconds(5000));
+    environment.configuration = {"study", 2, {}};
+    EXPECT_EQ(variablesAt("own", 5000), environmentVariables(environment, "0,2"));
+    EXPECT_EQ(variablesAt("own", 5001), std::nullopt);
+    EXPECT_EQ(variablesAt("other", 0), std::nullopt);
     unsetenv("GENV_RUNTIME_DIRECTORY");
 }
 

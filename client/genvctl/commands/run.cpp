@@ -49,16 +49,18 @@ struct RunArguments {
 };
 
 void enter(Context& context, const RunArguments& arguments) {
-    std::string id;
-    if (arguments.id) {
-        id = *arguments.id;
-        joinEnvironment(context, id, arguments.predecessor);
-    } else {
-        id = startOwnEnvironment(context, arguments.wanted);
-    }
+    std::optional<StartedEnvironment> started;
+    if (arguments.id)
+        joinEnvironment(context, *arguments.id, arguments.predecessor);
+    else
+        started = startOwnEnvironment(context, arguments.wanted);
+    const std::string& id = started ? started->id : *arguments.id;
     if (arguments.login)
         LoginShell{id, arguments.noPrompt, arguments.wanted.nvmlFilter}.run(context.client());
-    setOwnVariables(context.client(), id, arguments.wanted.nvmlFilter);
+    if (started)
+        setOwnVariables(context.client(), *started, arguments.wanted.nvmlFilter);
+    else
+        setOwnVariables(context.client(), id, arguments.wanted.nvmlFilter);
     watchCommand(id);
 }
 

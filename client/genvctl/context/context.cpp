@@ -192,7 +192,7 @@ void Context::requireOwn(const std::string& id) {
                                   id));
     }
     if (ctl::namedEnvironment()->created.empty())
-        missingStamp_ = stampVariable(*found.environment);
+        missingStamp_ = stampVariable(client::stampOf(found.environment->created));
 }
 
 const ShellLink& Context::requireShell(const std::string& name) {

@@ -61,7 +61,7 @@ class InputEnd {
 std::string startWhileOpen(Context& context, const OwnEnvironmentOptions& options) {
     context.waitsWhileOpen = STDIN_FILENO;
     try {
-        return startOwnEnvironment(context, options);
+        return startOwnEnvironment(context, options).id;
     } catch (const Interrupted& interrupted) {
         if (interrupted.signal() != 0)
             throw;

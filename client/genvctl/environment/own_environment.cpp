@@ -8,6 +8,7 @@
 #include "client/genvctl/options/cluster_refusals.hpp"
 #include "client/genvctl/shell/variables.hpp"
 #include "client/genvctl/terminal/terminal.hpp"
+#include "client/genvctl/terminal/terminal_text.hpp"
 #include "core/base/text.hpp"
 #include "dbus/contract/names.hpp"
 
@@ -57,8 +58,9 @@ std::string requestForCommand(Context& context, const ActivateOptions& options) 
     }
 }
 
-std::string start(Context& context, OwnEnvironmentOptions wanted,
-                  const std::optional<std::string>& kernel) {
+StartedEnvironment start(Context& context, OwnEnvironmentOptions wanted,
+                         const std::optional<std::string>& kernel) {
+    const Time requested = currentTime();
     wanted.check();
     const auto parent = wanted.within.choose(context.client());
     wanted.meansOneGpu = wanted.meansOneGpu && !isInSlurmJob(parent);
@@ -85,8 +87,9 @@ std::string start(Context& context, OwnEnvironmentOptions wanted,
         options.setModel(wanted.devices.model);
     wanted.waiting.apply(options);
     options.setWait(options.waits() && attaches);
-    return wanted.addsGpus() ? requestForCommand(context, options)
-                             : requestEnvironment(context, options);
+    std::string id = wanted.addsGpus() ? requestForCommand(context, options)
+                                       : requestEnvironment(context, options);
+    return {std::move(id), std::move(configuration), requested};
 }
 
 } // namespace
@@ -160,20 +163,20 @@ std::vector<std::string> OwnEnvironmentOptions::words() const {
     return words;
 }
 
-std::string startOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
-                                const std::optional<std::string>& kernel) {
+StartedEnvironment startOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
+                                       const std::optional<std::string>& kernel) {
     if (options.nvmlFilter)
         static_cast<void>(nvmlFilterVariable()); // checked first: without it, nothing is started
     context.client().listenForNotices(context.uid());
-    std::string id = start(context, options, kernel);
-    context.warnOfNotices(id);
-    return id;
+    StartedEnvironment started = start(context, options, kernel);
+    context.warnOfNotices(started.id);
+    return started;
 }
 
 void enterOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
                          const std::optional<std::string>& kernel) {
-    const std::string id = startOwnEnvironment(context, options, kernel);
-    setOwnVariables(context.client(), id, options.nvmlFilter);
+    const StartedEnvironment started = startOwnEnvironment(context, options, kernel);
+    setOwnVariables(context.client(), started, options.nvmlFilter);
 }
 
 void joinEnvironment(Context& context, const std::string& id,

@@ -5,6 +5,7 @@
 #include "client/genvctl/options/configuration_options.hpp"
 #include "client/genvctl/options/waiting_options.hpp"
 #include "client/genvctl/options/within_options.hpp"
+#include "client/genvctl/shell/variables.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -56,10 +57,10 @@ struct OwnEnvironmentOptions {
 void enterOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
                          const std::optional<std::string>& kernel = {});
 
-/// The first part of enterOwnEnvironment(): starts the environment and returns its id. The second
-/// part is setOwnVariables().
-std::string startOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
-                                const std::optional<std::string>& kernel = {});
+/// The first part of enterOwnEnvironment(): starts the environment. The second part is
+/// setOwnVariables().
+StartedEnvironment startOwnEnvironment(Context& context, const OwnEnvironmentOptions& options,
+                                       const std::optional<std::string>& kernel = {});
 
 /// Registers this process as a root process of an environment of the user. With a predecessor,
 /// unregisters that process, so that its end has no effect. Throws Failure and Error.

@@ -6,6 +6,7 @@
 #include "client/genvctl/definition/definition.hpp"
 #include "client/genvctl/options/cluster_refusals.hpp"
 #include "client/genvctl/options/configuration_options.hpp"
+#include "client/named_environment.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "genv/client.hpp"
@@ -13,6 +14,8 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include <cstdlib>
 
 namespace genv::ctl {
 
@@ -29,6 +32,13 @@ std::optional<std::string> nearestParent(Client& client) {
     } catch (const Error&) {
         return std::nullopt;
     }
+}
+
+// Whether this process can be in the environment of a Slurm job: in every other one, the
+// environment of this process does not matter.
+bool mayBeInJob() {
+    return client::jobOfThisProcess() || client::namedEnvironment() ||
+           std::getenv("SLURM_JOB_ID") != nullptr;
 }
 
 } // namespace
@@ -61,6 +71,8 @@ std::optional<std::string> WithinOptions::choose(Client& client) const {
         core::requireIdentifier(within, "id");
         return within;
     }
+    if (!isGiven() && !mayBeInJob())
+        return std::nullopt;
     auto parent = nearestParent(client);
     if (isGiven() && !parent)
         throw Failure(ExitStatus::NotInEnvironment,

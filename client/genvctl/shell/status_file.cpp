@@ -27,15 +27,15 @@ std::optional<std::string> firstStatusLine(const std::string& id) {
     return path ? firstLineOf(*path) : std::nullopt;
 }
 
-std::optional<std::string> devicesInStatusFile(const std::string& id, const std::string& stamp) {
+std::optional<StatusHead> statusHead(const std::string& id) {
     const std::optional<std::string> path = statusFile(id);
     std::ifstream file(path.value_or(""));
     std::string first;
-    std::string devices;
-    if (!std::getline(file, first) || !std::getline(file, devices) || file.eof() ||
-        first.substr(first.find(' ') + 1) != stamp)
+    StatusHead head;
+    if (!std::getline(file, first) || !std::getline(file, head.devices) || file.eof())
         return std::nullopt;
-    return devices;
+    head.stamp = first.substr(first.find(' ') + 1);
+    return head;
 }
 
 std::optional<std::string> lastGrant(const std::string& id) {

@@ -28,10 +28,15 @@ inline std::optional<std::string> firstLineOf(const std::string& path) {
 /// Returns the first line of the status file, which differs after each change.
 std::optional<std::string> firstStatusLine(const std::string& id);
 
-/// Returns CUDA_VISIBLE_DEVICES as the service writes it, before it answers a request, for the
-/// environment with this id and this stamp (GENV_ENVIRONMENT_CREATED). Returns nothing if the file
-/// does not exist or is about another environment with the id.
-std::optional<std::string> devicesInStatusFile(const std::string& id, const std::string& stamp);
+/// The first lines of a status file, which the service writes before it answers a request.
+struct StatusHead {
+    std::string stamp;   ///< of the environment: GENV_ENVIRONMENT_CREATED
+    std::string devices; ///< CUDA_VISIBLE_DEVICES
+};
+
+/// Returns nothing if the file does not exist or is incomplete. It may be about an earlier
+/// environment with the id, as its stamp then tells.
+std::optional<StatusHead> statusHead(const std::string& id);
 
 /// Returns the number of the last sentence in the file about a granted wait, or nothing if there is
 /// none.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -58,8 +59,8 @@ std::optional<client::NamedEnvironment> namedEnvironment() {
     return named;
 }
 
-Variable stampVariable(const Environment& environment) {
-    return {"GENV_ENVIRONMENT_CREATED", client::stampOf(environment.created)};
+Variable stampVariable(std::string stamp) {
+    return {"GENV_ENVIRONMENT_CREATED", std::move(stamp)};
 }
 
 namespace {
@@ -112,26 +113,65 @@ std::vector<Variable> deviceVariables(std::string visible) {
     return {{"CUDA_VISIBLE_DEVICES", std::move(visible)}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
 }
 
-std::vector<Variable> environmentVariables(const Environment& environment, std::string visible) {
-    std::vector<Variable> variables{{"GENV_ENVIRONMENT_ID", environment.id},
-                                    stampVariable(environment),
-                                    {"GENV_STATUS_FILE", statusFile(environment.id)}};
-    const auto configuration = configurationVariables(environment.configuration);
-    variables.insert(variables.end(), configuration.begin(), configuration.end());
+namespace {
+
+std::vector<Variable> variablesOf(const std::string& id, std::string stamp,
+                                  const Configuration& configuration, std::string visible) {
+    std::vector<Variable> variables{{"GENV_ENVIRONMENT_ID", id},
+                                    stampVariable(std::move(stamp)),
+                                    {"GENV_STATUS_FILE", statusFile(id)}};
+    const auto chosen = configurationVariables(configuration);
+    variables.insert(variables.end(), chosen.begin(), chosen.end());
     const auto devices = deviceVariables(std::move(visible));
     variables.insert(variables.end(), devices.begin(), devices.end());
     return variables;
 }
 
-void setOwnVariables(Client& client, const std::string& id, bool nvmlFilter) {
-    const Environment environment = client.environment(id);
-    auto visible = devicesInStatusFile(id, client::stampOf(environment.created));
-    if (!visible)
-        visible = visibleDevices(client, id, environment.devices);
-    setVariables(environmentVariables(environment, *std::move(visible)));
+// Returns the time of a stamp, or the epoch if it is none.
+Time timeOf(const std::string& stamp) {
+    std::int64_t microseconds = 0;
+    std::from_chars(stamp.data(), stamp.data() + stamp.size(), microseconds);
+    return Time(std::chrono::microseconds(microseconds));
+}
+
+void setOwn(const std::vector<Variable>& variables, bool nvmlFilter) {
+    setVariables(variables);
     if (nvmlFilter)
         setVariables({nvmlFilterVariable()});
     putShimsFirst();
+}
+
+} // namespace
+
+std::vector<Variable> environmentVariables(const Environment& environment, std::string visible) {
+    return variablesOf(environment.id, client::stampOf(environment.created),
+                       environment.configuration, std::move(visible));
+}
+
+void setOwnVariables(Client& client, const std::string& id, bool nvmlFilter) {
+    const Environment environment = client.environment(id);
+    const auto head = statusHead(id);
+    setOwn(environmentVariables(environment,
+                                head && head->stamp == client::stampOf(environment.created)
+                                    ? head->devices
+                                    : visibleDevices(client, id, environment.devices)),
+           nvmlFilter);
+}
+
+std::optional<std::vector<Variable>> startedVariables(const StartedEnvironment& started) {
+    auto head = statusHead(started.id);
+    // The file of an earlier environment with the id is older than the request.
+    if (!head || timeOf(head->stamp) < started.requested)
+        return std::nullopt;
+    return variablesOf(started.id, std::move(head->stamp), started.configuration,
+                       std::move(head->devices));
+}
+
+void setOwnVariables(Client& client, const StartedEnvironment& started, bool nvmlFilter) {
+    if (const auto variables = startedVariables(started))
+        setOwn(*variables, nvmlFilter);
+    else
+        setOwnVariables(client, started.id, nvmlFilter);
 }
 
 } // namespace genv::ctl

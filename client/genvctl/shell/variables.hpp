@@ -32,7 +32,7 @@ Variable nvmlFilterVariable();
 std::optional<client::NamedEnvironment> namedEnvironment();
 
 /// Returns GENV_ENVIRONMENT_CREATED.
-Variable stampVariable(const Environment& environment);
+Variable stampVariable(std::string stamp);
 
 /// Returns the value of CUDA_VISIBLE_DEVICES: the attached indices, or the UUIDs if CUDA may have
 /// `otherIndices` or the machine has MIG instances. Returns "-1" if nothing is attached, which
@@ -59,5 +59,19 @@ std::vector<Variable> environmentVariables(const Environment& environment, std::
 /// Sets the variables of this process for an environment, and puts the shims first in PATH. Throws
 /// Failure and Error.
 void setOwnVariables(Client& client, const std::string& id, bool nvmlFilter);
+
+/// An environment that this process has started.
+struct StartedEnvironment {
+    std::string id;
+    Configuration configuration;
+    Time requested; ///< a time before it was created
+};
+
+/// Returns environmentVariables() by the status file, or nothing if the service has not written it.
+std::optional<std::vector<Variable>> startedVariables(const StartedEnvironment& started);
+
+/// Sets the variables of this process for an environment that it has started. Asks the service only
+/// without a status file.
+void setOwnVariables(Client& client, const StartedEnvironment& started, bool nvmlFilter);
 
 } // namespace genv::ctl
