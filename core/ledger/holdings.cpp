@@ -59,7 +59,6 @@ void Holdings::add(const DeviceFacts& device, std::optional<Bytes> share, bool i
 
 Holdings holdingsOf(const EnvironmentRecord& environment) {
     Holdings holdings;
-    holdings.environments = 1;
     for (const DeviceAttachment& attachment : environment.attachments)
         holdings.add(environment, attachment);
     return holdings;

@@ -34,6 +34,19 @@ class ExpectedStarts : public Queueing {
     }
 };
 
+TEST(StartHistory, CountsAWaitAsExpectedThatTookExactlyTwiceOrHalfAsLong) {
+    const FakeClock clock;
+    core::StartHistory longer(clock);
+    longer.waited(hours{1}, hours{2});
+    EXPECT_TRUE(longer.isReliable());
+    core::StartHistory shorter(clock);
+    shorter.waited(hours{2}, hours{1});
+    EXPECT_TRUE(shorter.isReliable());
+    shorter.waited(hours{2}, minutes{59});
+    shorter.waited(hours{2}, minutes{59});
+    EXPECT_FALSE(shorter.isReliable());
+}
+
 TEST_F(ExpectedStarts, FollowFromTheLeasesOfTheHolders) {
     const auto first = askCount("20", 1);
     EXPECT_EQ(minutesOf(*first), -1) << "nothing is known about the holder";

@@ -65,6 +65,8 @@ class FakeProcesses : public core::Processes {
 
     std::shared_ptr<const core::ProcessHandle> hold(core::Pid pid) override { return pin(pid).pin; }
     void pin(core::Pid pid, core::Uid /*asker*/, PinAnswer answer) override {
+        if (unheld.contains(pid))
+            core::fail(core::ErrorCode::NoSuchProcess, "process {} cannot be held", pid);
         if (slow)
             pins_.emplace_back(pid, std::move(answer));
         else
@@ -75,6 +77,7 @@ class FakeProcesses : public core::Processes {
         for (const auto& [pid, answer] : std::exchange(pins_, {}))
             answer(read(pid));
     }
+    std::set<core::Pid> unheld; ///< cannot even be held
     bool slow = false;
     std::map<core::Pid, core::ErrorCode> unreadable; ///< cannot be pinned, with this error
     [[nodiscard]] core::Pid pidOf(int /*pidfd*/) const override {

@@ -451,6 +451,7 @@ TEST_F(IsolationTest, OpensAGateAgainThatTheLoaderClosedWhereTheDriverNamesNoNod
     EXPECT_EQ(gates.inMode, core::GateMode::Open);
     gates.inMode = core::GateMode::Refuse;
     isolation.check(); // notices the change
+    EXPECT_EQ(isolation.inForce(), IsolationMode::User);
     isolation.check();
     EXPECT_EQ(gates.inMode, core::GateMode::Open);
     EXPECT_EQ(isolation.inForce(), IsolationMode::None);

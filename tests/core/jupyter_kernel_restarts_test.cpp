@@ -124,6 +124,20 @@ TEST_F(JupyterKernelRestarts, EndTheEnvironmentWhereTheStarterExitsBeforeItIsPin
     EXPECT_EQ(ledger.find("10"), nullptr);
 }
 
+TEST_F(JupyterKernelRestarts, EndTheEnvironmentWhereTheStarterCannotBeHeldOnlyIfItHasExited) {
+    processes.unheld = {5};
+    startJupyterKernel();
+    processes.exit(10);
+    EXPECT_NE(ledger.find("10"), nullptr);
+    pass(core::jupyterKernelRestartTimeout);
+    ASSERT_EQ(ledger.find("10"), nullptr);
+
+    startJupyterKernel();
+    processes.exit(5);
+    processes.exit(10);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
 TEST_F(JupyterKernelRestarts, KnowWhoStartedTheNextProcess) {
     startJupyterKernel();
     processes.exit(10);

@@ -34,6 +34,16 @@ Limits devices(std::uint32_t count) {
     return limits;
 }
 
+TEST(Limits, GiveAUserOfWhomNothingIsKnownNoMoreThanTheUsualWeight) {
+    Limits much;
+    much.weight = 500;
+    UserInfo unknown{bob, "1002", {}};
+    unknown.isUnknown = true;
+    const LimitTable table = tableOf({}, {{"alice", much}}, {{"staff", much}});
+    EXPECT_EQ(table.weightOf(unknown), LimitTable{}.weightOf(student));
+    EXPECT_EQ(table.weightOf(student), 500U);
+}
+
 TEST(Limits, AreUnlimitedWhereNothingIsSet) {
     EXPECT_EQ(LimitTable{}.of(student), Limits{});
 }

@@ -48,6 +48,8 @@ TEST_F(Moments, AreReadAsJournalctlHasThem) {
     EXPECT_EQ(secondsOf("2026-03-30 13:37"), 1'774'870'620);
     EXPECT_EQ(secondsOf("2026-03-30T13:37:42"), 1'774'870'662);
     EXPECT_EQ(secondsOf("Mon 2026-03-30 13:37:42"), 1'774'870'662) << "as it is printed";
+    EXPECT_EQ(secondsOf("Tue 2026-03-31 13:37:42"), 1'774'870'662 + 24 * 3600)
+        << "as it is printed";
     EXPECT_EQ(secondsOf("2026-01-01 00:00:01"), 1'767'222'001) << "winter";
     EXPECT_EQ(secondsOf("13:37"), 1'774'870'620);
     EXPECT_EQ(secondsOf("00:00:05"), 1'774'821'605);

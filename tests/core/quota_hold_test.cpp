@@ -95,6 +95,27 @@ TEST_F(QuotaHolds, LetOthersPassAndKeepTheirArrivalTime) {
     EXPECT_EQ(waiting(), Ids{"21"});
 }
 
+TEST_F(QuotaHolds, CountFromTheirArrivalAndWhatIsKeptForEarlierRequests) {
+    haveGpus(4);
+    limits.maxDevices = 3;
+    activateAll({"10", "11", "12", "13"}, alice);
+    activate("20", bob);
+    askCount("20", 2);
+    const auto first = hold("10", {core::CountWanted{3}, {}, {}, false}, {}, false);
+    const auto second = hold("11", two);
+    const auto third = hold("12", two);
+    EXPECT_EQ(queue.heldBy(*first), std::nullopt) << "it waits for devices";
+    EXPECT_EQ(queue.heldBy(*second), (QuotaHold{"MaxDevicesPerUser", 2, 3}));
+    EXPECT_EQ(queue.heldBy(*third), (QuotaHold{"MaxDevicesPerUser", 2, 3}));
+    ledger.attach("13",
+                  core::PlannedWait{one,
+                                    core::placementOf(queue.placeOrWait(one, &ledger.get("13"))),
+                                    true, true},
+                  alice);
+    const core::Wait& fourth = ledger.get("13").waits.back();
+    EXPECT_EQ(fourth.heldSince, fourth.began) << "before anybody looked at it";
+}
+
 TEST_F(QuotaHolds, AreServedWhenTheLimitIsRaised) {
     haveGpus(4);
     limits.maxDevices = 1;

@@ -18,7 +18,7 @@ TEST(SlurmCgroups, OfVersion2AreAJobs) {
                              "/system.slice/slurmstepd.scope/job_12/step_extern/user/task_special",
                              "/system.slice/slurmstepd.scope/job_12",
                              "/system.slice/n1_slurmstepd.scope/job_12/step_0",
-                             "/system.slice/gpu-1.example_2_slurmstepd.scope/job_12/x:y"})
+                             "/system.slice/gpu-10.example_2_slurmstepd.scope/job_12/x:y"})
         EXPECT_EQ(parseSlurmCgroup(std::string("0::") + path + "\n"),
                   (SlurmCgroup{12U, std::nullopt}))
             << path;

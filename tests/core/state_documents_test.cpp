@@ -157,6 +157,12 @@ TEST(StateDocuments, OfTheGenvThatFirstHeldRequestsForAQuotaAreRead) {
     EXPECT_EQ(earlier.heldFor, std::chrono::microseconds{0});
 }
 
+TEST(StateDocuments, KeepWhoLoggedInToAskForAWait) {
+    core::EnvironmentRecord environment = read("version-1-quota-hold.json");
+    environment.waits.at(0).actor.login = 1002;
+    EXPECT_EQ(core::decodeState(core::encodeState(environment)).waits.at(0).actor.login, 1002U);
+}
+
 TEST(StateDocuments, OfTheGenvThatFirstLentDevicesAreRead) {
     const core::EnvironmentRecord environment = read("version-1-lent.json");
     EXPECT_EQ(environment.configuration.preemptible, core::Preemptible::End);

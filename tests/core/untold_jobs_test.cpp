@@ -68,6 +68,11 @@ TEST_F(SlurmJobs, BeginWithAProcessOnADeviceOfSlurmsWhereNoPrologTold) {
     EXPECT_TRUE(emittedOf<core::Attached>().empty()) << "once";
 }
 
+TEST_F(SlurmJobs, AreSeenAmongProcessesOfNoJob) {
+    see({computeProcess(400, bob, {"GPU-3"}), inJob(12U, alice, {"GPU-1"})});
+    EXPECT_EQ(devicesOf("slurm-12"), Indices{1});
+}
+
 TEST_F(SlurmJobs, GrowWithWhatIsSeenUntilAPrologTells) {
     see({inJob(12U, alice, {"GPU-1"})});
     see({inJob(12U, alice, {"GPU-2"})});
