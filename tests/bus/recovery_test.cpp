@@ -407,5 +407,24 @@ TEST_F(Driver, ThatOmitsADeviceDetachesItAndTellsItsHolder) {
     EXPECT_EQ(asRoot->property(devicePath(1), deviceInterface, "UUID"), "GPU-c");
 }
 
+TEST_F(Driver, ThatOmitsADeviceTakesItsObjectAlong) {
+    bool isRemoved = false;
+    const Slot removals =
+        asAlice->listen("type='signal',interface='org.freedesktop.DBus.ObjectManager',member="
+                        "'InterfacesRemoved',arg0path='" +
+                            devicePath(1) + "'",
+                        [&](sd_bus_message*) { isRemoved = true; });
+    machine(listing({"GPU-a"}));
+    waitUntil(
+        [&] {
+            look();
+            return asRoot->property(managerPath, managerInterface, "DeviceCount") == "1";
+        },
+        "the device to go");
+    asAlice->processUntil([&] { return isRemoved; }, "the signal");
+    EXPECT_EQ(asAlice->property(devicePath(1), deviceInterface, "UUID"),
+              "org.freedesktop.DBus.Error.UnknownObject");
+}
+
 } // namespace
 } // namespace genv::tests
