@@ -310,6 +310,19 @@ TEST_F(Objects, TellEveryChangeOfADevice) {
     }
 }
 
+TEST_F(Objects, TellHowManyEnvironmentsThereAre) {
+    FollowedObject manager(*asBob, managerPath, managerInterface);
+    const UserProcess shell(alice);
+    const auto expectCount = [&](const std::string& count) {
+        manager.read(); // and every earlier change
+        EXPECT_EQ(manager.known.at("EnvironmentCount"), count);
+    };
+    const std::string id = activate(*asAlice, shell);
+    expectCount("vu{u1 }");
+    EXPECT_TRUE(asAlice->environment(id, "Deactivate").ok());
+    expectCount("vu{u0 }");
+}
+
 // The configuration says how much memory a GPU has that shares the machine's.
 TEST_F(Objects, TellAnotherAmountOfMemory) {
     service.end(SIGTERM);
