@@ -6,6 +6,8 @@
 
 #include <signal.h>
 
+#include <chrono>
+
 namespace genv::tests {
 namespace {
 
@@ -69,6 +71,32 @@ TEST_F(Loans, AreTakenByARequestAndGoOnWhenItIsDone) {
     EXPECT_EQ(devicesOf(alicesId), "0,1");
     EXPECT_TRUE(program->goesOn());
     EXPECT_TRUE(program->endsWell()) << "its memory is not what it was";
+}
+
+TEST_F(Loans, TellTheLenderWhenTheyAreExpectedBack) {
+    lend();
+    RecordedSignals signals(*asAlice);
+    const auto before = std::chrono::system_clock::now().time_since_epoch();
+    const Answer taken = asBob->environment(bobsId, "Attach", "a{sv}", 2, "count", "u", 1U,
+                                            "lifetime", "t", std::uint64_t{3600});
+    ASSERT_TRUE(taken.ok()) << taken.text;
+    asAlice->processUntil([&] { return signals.notice("parked") != nullptr; }, "the notice");
+    const RecordedSignals::Notice& parked = *signals.notice("parked");
+    EXPECT_EQ(parked.environment, alicesId);
+    ASSERT_TRUE(parked.details.contains("expected"));
+    EXPECT_GT(std::chrono::microseconds{std::stoll(parked.details.at("expected"))}, before)
+        << "a time to come";
+}
+
+TEST_F(Loans, ThatStayTakenForTheWholeTimeoutAreAwaitedNoLonger) {
+    lend();
+    ASSERT_TRUE(attach(*asBob, bobsId, 1).ok());
+    const auto resuming =
+        asAlice->start(environmentPath(alicesId), environmentInterface, "Resume", "a{sv}", 2,
+                       "wait", "b", 1, "timeout", "t", std::uint64_t{1});
+    EXPECT_EQ(asAlice->finish(*resuming).error, "org.freedesktop.DBus.Error.Timeout");
+    EXPECT_EQ(stateOf(alicesId), "parked");
+    EXPECT_EQ(waitingIn(*asRoot), std::vector<std::string>{alicesId}) << "it waits by itself";
 }
 
 TEST_F(Loans, ThatCannotBeParkedAreNotTaken) {
