@@ -105,6 +105,18 @@ TEST_F(Parking, IsOnlyForTheOwnerAndAdministrators) {
     expectGoesOn(*alices);
 }
 
+TEST_F(Parking, LeavesToRulesWhoseParkedProcessesMayBeTerminated) {
+    const auto alices = haveHolding();
+    ASSERT_TRUE(park(*asAlice, alices->id).ok());
+    const Rule rule(
+        "parked", "action.id == 'dev.genv.manager.terminate-others' && subject.user == 'carol' && "
+                  "action.lookup('environment') == '" +
+                      alices->id + "' && action.lookup('owner') == 'alice'");
+    const auto pid = static_cast<std::uint32_t>(alices->program->pid());
+    const Answer terminated = asCarol->manager("TerminateProcess", "u", pid);
+    EXPECT_TRUE(terminated.ok()) << terminated.text;
+}
+
 TEST_F(Parking, TellsEverybodyThroughSignals) {
     const auto alices = haveHolding();
     std::vector<std::string> told;
