@@ -118,5 +118,20 @@ TEST_F(Calls, ThatListAreCountedForEachUserButRoot) {
         places.push_back(lists.enter(0));
 }
 
+// Of connections that never close. The bus is asked again for those that were forgotten.
+TEST(Callers, AreForgottenWhereThereAreTooMany) {
+    constexpr core::Uid alice = 1001;
+    constexpr int many = 20'000;
+    const auto nameOf = [](int number) { return ":1." + std::to_string(number); };
+    dbus::Callers callers;
+    for (int i = 0; i < many; ++i)
+        callers.learn(nameOf(i), dbus::raw::Credentials{alice, 500});
+    int known = 0;
+    for (int i = 0; i < many; ++i)
+        known += callers.known(nameOf(i)) ? 1 : 0;
+    EXPECT_LT(known, many / 2);
+    EXPECT_EQ(callers.known(nameOf(many - 1)), alice) << "the latest is known";
+}
+
 } // namespace
 } // namespace genv::tests

@@ -206,6 +206,20 @@ TEST_F(Intake, HasAPlaceForALargeFirstCallBesideAFloodOfLargeOnes) {
     EXPECT_GT(countErrors(flood, error::limitsExceeded), 0U);
 }
 
+TEST_F(Intake, RefusesLargeCallsOfANewConnectionBeyondWhatAllOfThemMayHave) {
+    constexpr std::size_t fitting = caps::bytesOfStrangers / 1'000'000;
+    constexpr std::size_t excess = 3;
+    Client hers(alice);
+    Calls flood;
+    send(hers, flood, fitting + excess, 1'000'000);
+    take(flood.size());
+    serveAll(hers, flood);
+    const auto refused = std::ranges::count_if(flood, [](const auto& call) {
+        return call->answer.text.find("too many calls from new connections") != std::string::npos;
+    });
+    EXPECT_EQ(static_cast<std::size_t>(refused), excess);
+}
+
 TEST_F(Intake, BeginsACallOfANewConnectionWhileAFloodIsUnread) {
     Client his(bob);
     Calls calls;
