@@ -155,7 +155,9 @@ def camel_case(key):
 
 def meaning(prop):
     """Returns the documentation of a sensor as a phrase, without the unit."""
-    phrase = prop.get("doc").removeprefix("The ").rpartition(", in ")[0]
+    phrase, unit, _ = prop.get("doc").removeprefix("The ").rpartition(", in ")
+    if not unit:
+        raise SystemExit(f"{prop.get('name')}: a sensor's documentation ends with its unit, such as \", in percent.\"")
     return phrase[0].upper() + phrase[1:]
 
 

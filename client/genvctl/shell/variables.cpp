@@ -127,7 +127,7 @@ std::vector<Variable> variablesOf(const std::string& id, std::string stamp,
     return variables;
 }
 
-// Returns the time of a stamp, or the epoch if it is none.
+// Returns the time of a stamp. Any other text counts as the epoch.
 Time timeOf(const std::string& stamp) {
     std::int64_t microseconds = 0;
     std::from_chars(stamp.data(), stamp.data() + stamp.size(), microseconds);
