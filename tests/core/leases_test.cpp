@@ -202,6 +202,18 @@ TEST_F(Leasing, ThatWasExtendedOverALimitByPermissionStaysExempt) {
     EXPECT_TRUE(ledger.get("10").exempt) << "for good";
 }
 
+TEST_F(Leasing, EndsAnEnvironmentOnceItsParkingAtTheEndIsUndone) {
+    activateFor("10", hours{1});
+    pass(minutes{59});
+    ledger.beginParking("10", {}, alice, {{}, core::Reason::expired()});
+    ledger.undoParking("10", "it uses managed memory");
+    pass(minutes{2});
+    ASSERT_NE(ledger.find("10"), nullptr) << "its processes still go back to the GPUs";
+    ledger.concludeResume("10");
+    scheduler.turn();
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
 TEST_F(Leasing, EndsWhateverTheWallClockSays) {
     activateFor("10", hours{1});
     clock.wall += hours{24 * 365};
