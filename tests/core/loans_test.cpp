@@ -90,6 +90,20 @@ TEST_F(Loans, AreLeftAloneWithoutIsolationUnlessThatIsPermitted) {
     EXPECT_TRUE(isGranted("20"));
 }
 
+TEST_F(Loans, AreTakenWhenIsolationBegins) {
+    terms.isIsolated = false;
+    lending("10", alice, {0, 1});
+    starting("20", bob);
+    askCount("20", 1);
+    settle();
+    ASSERT_TRUE(goesOn("10"));
+    terms.isIsolated = true;
+    service->events.emit(core::IsolationChanged{});
+    settle();
+    EXPECT_TRUE(isGranted("20"));
+    EXPECT_TRUE(isParked("10"));
+}
+
 TEST_F(Loans, ThatAreSharesOrAreSharedAreLeftAlone) {
     starting("10", alice);
     const core::AttachRequest share{core::IndicesWanted{{0}}, {}, gigabytes(4), false};
