@@ -6,8 +6,8 @@
 #include "core/placement/placement.hpp"
 #include "core/placement/reservations.hpp"
 
+#include <list>
 #include <memory>
-#include <vector>
 
 namespace genv::core {
 
@@ -20,7 +20,7 @@ class OpenPlans {
     [[nodiscard]] Reservations with(Reservations reservations) const;
 
   private:
-    std::vector<std::weak_ptr<const Placement>> plans_;
+    std::shared_ptr<std::list<Placement>> plans_ = std::make_shared<std::list<Placement>>();
 };
 
 } // namespace genv::core
