@@ -191,6 +191,19 @@ TEST_F(FairQueue, IsByArrivalAgainOnceTheSettingsSaySo) {
     EXPECT_TRUE(isGranted("11"));
 }
 
+TEST_F(FairQueue, LooksUpTheShareOfAUserOnceAndNoneByArrival) {
+    wait("11", alice);
+    wait("12", alice);
+    wait("20", bob);
+    weightLookups.clear();
+    EXPECT_EQ(inOrder(), (Ids{"20", "11", "12"}));
+    EXPECT_EQ(weightLookups, (std::map<core::Uid, int>{{alice, 1}, {bob, 1}}));
+    orderRules.order = core::QueueOrder::Fifo;
+    weightLookups.clear();
+    EXPECT_EQ(inOrder(), (Ids{"11", "12", "20"}));
+    EXPECT_TRUE(weightLookups.empty());
+}
+
 TEST_F(FairQueue, PutsPrioritiesInOrderAmongOnesOwn) {
     wait("11", alice);
     wait("12", alice, 5);

@@ -88,6 +88,7 @@ class Queueing : public LedgerTest {
     core::Ordering ordering(const core::DecayedUse& used) {
         return {[this] { return orderRules; },
                 [this](const core::UserInfo& user) {
+                    ++weightLookups[user.uid];
                     const auto weight = weights.find(user.uid);
                     return weight == weights.end() ? core::defaultWeight : weight->second;
                 },
@@ -103,6 +104,7 @@ class Queueing : public LedgerTest {
     core::WaitingTimes times;
     core::OrderRules orderRules;
     std::map<core::Uid, std::uint32_t> weights; ///< of other users: the default
+    std::map<core::Uid, int> weightLookups;
     FakeUseStore useStore;
     core::DecayedUse use{ledger, clock, std::chrono::hours{7 * 24}};
     core::StartHistory history{clock};
