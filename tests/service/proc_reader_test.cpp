@@ -80,6 +80,19 @@ TEST(ProcReader, ReadsMoreThanOnePacketTakes) {
     EXPECT_TRUE(reader.read(std::vector<ProcRequest>{}, budget).empty());
 }
 
+TEST(ProcReader, StartsNoHelperWithoutTimeLeft) {
+    std::vector<std::string> logged;
+    service::ProcAccess access = procAccess(&logged);
+    access.program.path = "/nonexistent";
+    service::ProcReader reader(access);
+    ProcBudget budget;
+    budget.remaining = std::chrono::milliseconds{0};
+    const auto self = static_cast<core::Pid>(::getpid());
+    EXPECT_TRUE(
+        std::holds_alternative<ProcPostponed>(reader.read({self, ProcPart::Facts}, budget)));
+    EXPECT_TRUE(logged.empty());
+}
+
 TEST(ProcReader, SaysThatNothingIsKnownWhereNoHelperCanBeStarted) {
     std::vector<std::string> logged;
     service::ProcAccess access = procAccess(&logged);
