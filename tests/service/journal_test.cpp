@@ -179,10 +179,20 @@ TEST_F(JournalQueue, AsksForNoNamesWhereOnlyLinesAreWritten) {
 
 class JournalRefusals : public LedgerTest {
   protected:
+    static dbus::Refusal refusalOf(std::optional<core::Actor> caller, core::ErrorCode code,
+                                   const policy::Target& target = {}) {
+        return {policy::rowOf("dev.genv.Manager", "Enforce"),
+                ":1.5",
+                caller,
+                code,
+                "some.Error",
+                "why",
+                target,
+                policy::Action::Enforce};
+    }
     void refuse(std::optional<core::Actor> caller, core::ErrorCode code,
                 const policy::Target& target = {}) {
-        refusals.refused({policy::rowOf("dev.genv.Manager", "Enforce"), ":1.5", caller, code,
-                          "some.Error", "why", target, policy::Action::Enforce});
+        refusals.refused(refusalOf(caller, code, target));
     }
 
     FakeUsers users;
@@ -343,6 +353,16 @@ TEST_F(JournalRefusals, OfAFloodAreCountedAndTheOthersAreStillListed) {
     EXPECT_EQ(valueOf(sink.records.back(), field::callerUid), "1001");
     scheduler.pass(refusals.window);
     EXPECT_EQ(log.lines.size(), 1U);
+}
+
+TEST_F(JournalRefusals, OfAFloodAreCountedWhenTheServiceStops) {
+    {
+        service::journal::RefusalLog stopping(ledger, scheduler, lines, queue);
+        for (std::size_t i = 0; i < stopping.maxPerWindow + 3; ++i)
+            stopping.refused(refusalOf(alice, core::ErrorCode::AccessDenied));
+        EXPECT_TRUE(log.lines.empty());
+    }
+    EXPECT_EQ(log.lines, LineList{"3 more calls of uid 1001 were refused and not listed"});
 }
 
 class JournalEvents : public LedgerTest {
@@ -518,6 +538,19 @@ TEST_F(JournalLogger, WritesRecordsAsLinesWhereStandardErrorIsNotTheJournal) {
     static_cast<service::journal::Sink&>(*log).write(plain("a record"));
     log->warning("a line");
     EXPECT_EQ(finish(log), "genvd: a record\ngenvd: a line\n");
+}
+
+TEST(JournalLoggerWithoutRoom, DropsLinesAndEnds) {
+    const auto log = [] {
+        ::alarm(20); // ends this process if the logger does not
+        ::dup2(::open("/dev/full", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+        {
+            service::Logger logger;
+            logger.warning("a line");
+        }
+        ::_exit(0);
+    };
+    EXPECT_EXIT(log(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(JournalLogger, KnowsTheJournalByTheDescriptor) {
