@@ -56,5 +56,16 @@ TEST_F(Prompt, GoesAwayOnceItsQuestionTimedOut) {
         "the prompt to go away");
 }
 
+// GDBus would end the process with SIGTERM, which looks as if somebody had stopped the service.
+TEST_F(Prompt, LeavesItToTheServiceToEndWithTheBus) {
+    std::optional<Verdict> verdict;
+    const auto check = ask(false, verdict);
+    turnUntil(verdict);
+    GDBusConnection* shared = g_bus_get_sync(G_BUS_TYPE_SYSTEM, nullptr, nullptr);
+    ASSERT_NE(shared, nullptr);
+    EXPECT_FALSE(g_dbus_connection_get_exit_on_close(shared));
+    g_object_unref(shared);
+}
+
 } // namespace
 } // namespace genv::tests
