@@ -4,7 +4,9 @@
 #include "tests/service/park/park_helper.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include <memory>
 
@@ -240,11 +242,27 @@ TEST_F(GenvPark, LoadsTheLibraryWithTheRightsOfTheOwnerAlone) {
          {"Uid:\t" + id + '\t' + id + '\t' + id + '\t' + id + '\n',
           "Gid:\t" + id + '\t' + id + '\t' + id + '\t' + id + '\n', std::string("Groups:\t \n"),
           std::string("CapPrm:\t0000000000000000\n"), std::string("CapEff:\t0000000000000000\n"),
-          std::string("CapInh:\t0000000000000000\n"), std::string("CapAmb:\t0000000000000000\n")})
+          std::string("CapInh:\t0000000000000000\n"), std::string("CapAmb:\t0000000000000000\n"),
+          std::string("NoNewPrivs:\t1\n")})
         EXPECT_NE(status.find(line), std::string::npos) << line << status;
     for (const auto& fd :
-         std::filesystem::directory_iterator("/proc/" + std::to_string(child) + "/fd"))
-        EXPECT_EQ(std::filesystem::read_symlink(fd).string().find("socket:"), std::string::npos);
+         std::filesystem::directory_iterator("/proc/" + std::to_string(child) + "/fd")) {
+        std::error_code closed; // it may close the file of a library meanwhile
+        EXPECT_EQ(std::filesystem::read_symlink(fd, closed).string().find("socket:"),
+                  std::string::npos);
+    }
+}
+
+TEST_F(GenvPark, DoesNotLoadTheLibraryWithItsOwnGroups) {
+    const CudaProgram program(
+        machine, "root",
+        CudaProgram::Options{.library = FAKE_CUDA_FOLDER, .program = CUDA_PROGRAM});
+    const std::string line = parkLine(ParkingCall::State, parkTarget(program.pid(), 0));
+    EXPECT_EQ(ask(line), R"({"code":0,"fault":"not-permitted"})")
+        << "by the driver: root's process has capabilities";
+    const ParkHelper helper(machine, line, "30", FAKE_CUDA_FOLDER,
+                            [] { ::prctl(PR_CAPBSET_DROP, CAP_SETGID, 0, 0, 0); });
+    EXPECT_EQ(helper.read(), "{\"code\":0,\"fault\":\"helper\"}\n");
 }
 
 TEST_F(GenvPark, TakesItsChildAlong) {

@@ -13,6 +13,7 @@
 #include <array>
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -25,9 +26,10 @@ inline constexpr uid_t otherParkUser = 4712;
 /// A running genv-park. The destructor kills it.
 class ParkHelper {
   public:
-    /// `library` is the folder of libcuda.
+    /// `library` is the folder of libcuda. `prepare` is called in the new process.
     ParkHelper(const CudaMachine& machine, const std::string& request,
-               const std::string& deadline = "30", const std::string& library = FAKE_CUDA_FOLDER) {
+               const std::string& deadline = "30", const std::string& library = FAKE_CUDA_FOLDER,
+               const std::function<void()>& prepare = {}) {
         std::array<int, 2> ends{};
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) < 0)
             throw std::runtime_error("socketpair");
@@ -39,6 +41,8 @@ class ParkHelper {
             ::dup2(other.get(), STDOUT_FILENO);
             ::setenv("LD_LIBRARY_PATH", library.c_str(), 1);
             ::setenv("GENV_FAKE_NVML", (machine.path() / "machine.json").c_str(), 1);
+            if (prepare)
+                prepare();
             ::execl(GENV_PARK, GENV_PARK, "--deadline", deadline.c_str(), nullptr);
             ::_exit(127);
         }
