@@ -82,6 +82,15 @@ std::vector<core::DriverNode> NvmlNodes::ofDriver() const {
     return nodes;
 }
 
+std::vector<DeviceNode> NvmlNodes::forEverybody() const {
+    std::vector<DeviceNode> nodes;
+    for (const core::DriverNode& each : ofDriver()) {
+        if (each.isOpen)
+            nodes.push_back(each.node);
+    }
+    return nodes;
+}
+
 std::vector<DeviceNode> NvmlNodes::ofGpu(std::uint32_t minor) const {
     if (minor > maxGpuMinor)
         return {};

@@ -31,6 +31,9 @@ class NvmlNodes {
     /// everybody and the other two to root.
     [[nodiscard]] std::vector<core::DriverNode> ofDriver() const;
 
+    /// Returns the nodes of ofDriver() that everybody may open.
+    [[nodiscard]] std::vector<core::DeviceNode> forEverybody() const;
+
   private:
     std::filesystem::path proc_;
 };

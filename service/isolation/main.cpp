@@ -85,15 +85,6 @@ std::vector<std::uint32_t> guardedMajors() {
     return majors;
 }
 
-std::vector<core::DeviceNode> nodesOf(const std::vector<core::DriverNode>& known, bool open) {
-    std::vector<core::DeviceNode> nodes;
-    for (const core::DriverNode& each : known) {
-        if (each.isOpen == open)
-            nodes.push_back(each.node);
-    }
-    return nodes;
-}
-
 std::string hintFor(int error) {
     switch (error) {
     case EPERM:
@@ -195,9 +186,12 @@ int putUp(const Options& options, const core::IsolationSettings& settings) {
     const bool watches = settings.mode == IsolationMode::Watch;
     service::isolation::GatePlan plan{watches ? core::GateMode::Watch : core::GateMode::Refuse,
                                       guardedMajors(), std::move(identities.blocks)};
-    plan.open = nodesOf(service::NvmlNodes("/proc").ofDriver(), true);
-    if (settings.renderNodes)
-        plan.renderNodes = nodesOf(service::findDrmNodes("/sys"), false);
+    plan.open = service::NvmlNodes("/proc").forEverybody();
+    if (settings.renderNodes) {
+        plan.renderNodes.emplace();
+        for (const core::DriverNode& each : service::findDrmNodes("/sys"))
+            plan.renderNodes->push_back(each.node);
+    }
     const auto state = loader.putUp(plan);
     const std::string mode = core::toString(settings.mode);
     if (state.isSuspended)

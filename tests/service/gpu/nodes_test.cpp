@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The device nodes that a process must be able to open to use a device. The sample has the nodes
 // that the driver reports, or none if the report is incomplete.
+#include "service/gpu/nvml_nodes.hpp"
 #include "tests/service/gpu/nvml_fixture.hpp"
 
 #include <fmt/format.h>
@@ -147,6 +148,8 @@ TEST_F(NodesOfDevices, HaveNamesAndMigsMonitorAndConfigurationGiveAccessToNoDevi
                                              {{235, 12}, "MIG instance 1 of GPU 0"},
                                              {{235, 13}, "MIG instance 1/0 of GPU 0"},
                                              {{235, 4323}, "fabric management, open"}}));
+    EXPECT_EQ(service::NvmlNodes(folder() / "proc").forEverybody(),
+              (Nodes{{235, 4323}, {235, 1}, {235, 2}}));
 }
 
 // A machine's /sys with the DRM nodes of a display of another maker and of two GPUs.
