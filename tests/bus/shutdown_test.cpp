@@ -25,6 +25,8 @@ class Shutdown : public BusTest {
         std::ofstream(Service::configurationFolder() / "genvd.conf") << "[GPU]\nBackend=nvml\n";
         service.set("LD_LIBRARY_PATH", GENV_TEST_FAKE_NVML_FOLDER);
         service.set("GENV_FAKE_NVML", driver_);
+        // Without sanitizers, glibc overwrites freed memory, so that its use ends the service.
+        service.set("GLIBC_TUNABLES", "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0");
         writeMachine(
             R"({"devices":[{"uuid":"GPU-a","name":"A100","memory":{"total":16000,"used":0}},
                                     {"uuid":"GPU-b","name":"A100","memory":{"total":16000,"used":0}}]})");
