@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The layer below sdbus-c++: handlers that sd-bus calls, messages that are inspected before
 // sdbus-c++ reads them, and messages that are written without it.
+#include "core/base/descriptor.hpp"
 #include "dbus/contract/names.hpp"
 #include "dbus/contract/raw_bus.hpp"
 #include "dbus/contract/sdbus_compat.hpp"
 #include "tests/bus/support/client.hpp"
 #include "tests/bus/support/service.hpp"
 #include "tests/fuzz/plain_message.hpp"
+#include "tests/service/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 
 namespace genv::tests {
 namespace {
@@ -273,6 +280,28 @@ TEST(RawReader, TellsTheTypeOfAVariantAndOfNothingElse) {
     EXPECT_EQ(reader.variantSignature(), "as");
     reader.skipVariant();
     EXPECT_ANY_THROW(static_cast<void>(reader.variantSignature()));
+}
+
+TEST(RawSystemBus, IsAwaitedUntilItAnswersOrNoTimeIsLeft) {
+    EXPECT_NO_THROW(raw::awaitSystemBus(std::chrono::seconds{30}));
+    const TemporaryFolder folder;
+    const std::string path = folder.path() / "bus";
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(&address.sun_path[0], sizeof address.sun_path - 1);
+    const core::Descriptor silent(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::bind(silent.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::listen(silent.get(), 1), 0);
+    const std::string real = ::getenv("DBUS_SYSTEM_BUS_ADDRESS");
+    ::setenv("DBUS_SYSTEM_BUS_ADDRESS", ("unix:path=" + path).c_str(), 1);
+    std::error_code error;
+    try {
+        raw::awaitSystemBus(std::chrono::milliseconds{1});
+    } catch (const std::system_error& failure) {
+        error = failure.code();
+    }
+    ::setenv("DBUS_SYSTEM_BUS_ADDRESS", real.c_str(), 1);
+    EXPECT_EQ(error, std::errc::timed_out);
 }
 
 TEST(RawPaths, EscapeAnyText) {
