@@ -62,11 +62,14 @@ std::vector<DeviceUuid> attachedUuids(const EnvironmentRecord* environment) {
     return uuids;
 }
 
-// Returns whether all holders without consent are among those who were named in the plan.
+// Returns whether all holders without consent are among those who were named in the plan. Thousands
+// may share a device, and mostly none has come or gone.
 bool isCovered(const std::vector<EnvironmentId>& now, const std::vector<EnvironmentId>& named) {
-    return std::ranges::all_of(now, [&](const EnvironmentId& holder) {
-        return std::ranges::find(named, holder) != named.end();
-    });
+    if (now == named)
+        return true;
+    const std::set<std::string_view> all(named.begin(), named.end());
+    return std::ranges::all_of(now,
+                               [&](const EnvironmentId& holder) { return all.contains(holder); });
 }
 
 // Whether a request needs its devices now, or computes what it waits for. In the second case it may
