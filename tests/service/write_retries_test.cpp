@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <utility>
 
 namespace genv::tests {
 namespace {
@@ -49,7 +51,8 @@ class WriteRetries : public LedgerTest {
     FakeScheduler scheduler;
     service::FileStore fileStore{folder.path(), log};
     service::ShellFiles shellFiles{folder.path(), ledger, clock, users, log};
-    service::WriteRetries retries{ledger, fileStore, shellFiles, scheduler, log};
+    std::optional<service::WriteRetries> retries{std::in_place, ledger,    fileStore,
+                                                 shellFiles,    scheduler, log};
     std::string before; ///< the document with both GPUs
     const std::string success = "the state is written again";
 };
@@ -85,6 +88,17 @@ TEST_F(WriteRetries, GoOnUntilTheDocumentsAreWrittenAfterTheFiles) {
     EXPECT_EQ(timesLogged(success), 1);
     passRetry();
     EXPECT_EQ(timesLogged(success), 1) << "nothing is left to retry";
+}
+
+TEST_F(WriteRetries, BeginWithWhatFailedBefore) {
+    retries.reset();
+    letDocumentsFail(true);
+    loseGpu1();
+    retries.emplace(ledger, fileStore, shellFiles, scheduler, log);
+    letDocumentsFail(false);
+    EXPECT_FALSE(isDocumentWritten());
+    passRetry();
+    EXPECT_TRUE(isDocumentWritten());
 }
 
 } // namespace
