@@ -4,7 +4,8 @@
 //
 // With --activate, the least that "run" can take: its call asks for an environment with a GPU,
 // which polkit authorizes, and it starts genv-watch and becomes the command. It explains no
-// refusal, reads no options, and sets no variables.
+// refusal, reads no options, and sets no variables. It links no library of C++, which the dynamic
+// linker would have to load.
 //
 // usage: peers_floor COMMAND [ARGUMENT]...
 //        peers_floor --activate GENV-WATCH COMMAND [ARGUMENT]...
@@ -36,7 +37,8 @@ int runOnce(sd_bus* bus, char** command) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-// Starts genv-watch with the two numbers in the first line of the environment's status file.
+// Starts genv-watch with the two numbers in the first line of the environment's status file, in
+// whose name the bus escapes the first digit of the id.
 bool startWatch(const char* program, const char* id) {
     std::array<char, 64> file{};
     std::array<char, 512> line{};

@@ -50,7 +50,7 @@ class UnreadProcesses : public ::testing::Test {
         firstEntry.emplace(hanging.pid(), "stat");
         secondEntry.emplace(other.pid(), "stat");
     }
-    // What is left in the loop uses the machine.
+    // Functions that are still in the loop use the machine.
     void TearDown() override {
         while (g_main_context_iteration(nullptr, FALSE) != 0) {
         }
