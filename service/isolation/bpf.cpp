@@ -93,8 +93,7 @@ UntypedMap UntypedMap::open(const std::filesystem::path& pin) {
 }
 
 bpf_map_info UntypedMap::describe() const {
-    bpf_map_info info; // NOLINT(cppcoreguidelines-pro-type-member-init)
-    std::memset(&info, 0, sizeof info);
+    bpf_map_info info{}; // an older kernel requires 0 in members that it does not know
     bpf_attr attributes = emptyAttributes();
     attributes.info.bpf_fd = static_cast<std::uint32_t>(fd_.get());
     attributes.info.info_len = sizeof info;
