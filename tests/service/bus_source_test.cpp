@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -99,6 +100,39 @@ TEST_F(BusSourceTest, WaitsForABusThatReadsNothingWithoutLooking) {
     serveAll();
     for (const auto& call : calls)
         EXPECT_TRUE(call->answered && call->answer.ok()) << call->answer.text;
+}
+
+// The changes of one reply are announced before another message changes something.
+TEST_F(BusSourceTest, HandlesOneReplyInAnIterationAlsoBehindACall) {
+    send(1);
+    serveAll(); // and the service knows alice by now
+    bool isAnnounced = false;
+    const Slot announcement = client.listen("type='signal',interface='dev.genv.Test'",
+                                            [&](sd_bus_message*) { isAnnounced = true; });
+    send(1);
+    const auto bus =
+        dbus::compat::makeProxy(*connection, dbus::contract::busDriver, "/org/freedesktop/DBus");
+    int replies = 0;
+    for (int i = 0; i < 2; ++i)
+        dbus::compat::send(*bus, dbus::compat::makeCall(*bus, dbus::contract::busDriver, "GetId"),
+                           std::chrono::microseconds::max(),
+                           [&](sdbus::Message& /*reply*/, const sdbus::Error* error) {
+                               EXPECT_EQ(error, nullptr);
+                               ++replies;
+                           });
+    const auto object = sdbus::createObject(*connection, sdbus::ObjectPath{managerPath});
+    object->emitSignal("Asked").onInterface("dev.genv.Test");
+    client.processUntil([&] { return isAnnounced; }, "the signal behind the questions");
+    client.ping(); // the bus has delivered the call and both replies
+    waitUntil(
+        [&] {
+            const int before = replies;
+            g_main_context_iteration(nullptr, FALSE);
+            EXPECT_LE(replies, before + 1);
+            return replies == 2;
+        },
+        "the replies");
+    serveAll();
 }
 
 // A message that was not sent yet may be overtaken by an answer to another caller. So only little

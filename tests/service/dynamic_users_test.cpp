@@ -5,8 +5,10 @@
 #include "tests/bus/support/client.hpp"
 #include "tests/bus/support/service.hpp"
 
+#include <gio/gio.h>
 #include <glib.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <memory>
 #include <set>
@@ -108,12 +110,15 @@ class Systemd {
 
 class DynamicUsers : public ::testing::Test {
   protected:
+    void turn() {
+        systemd.process();
+        while (g_main_context_iteration(nullptr, FALSE) != FALSE) {
+        }
+    }
     void waitFor(const Uids& wanted) {
         waitUntil(
             [&] {
-                systemd.process();
-                while (g_main_context_iteration(nullptr, FALSE) != FALSE) {
-                }
+                turn();
                 return people == wanted;
             },
             "the people");
@@ -132,6 +137,34 @@ TEST_F(DynamicUsers, WhoLogInArePeopleUnlessPid1KnowsAServiceOfThem) {
     waitFor({erin});
     systemd.announceLogin(frank);
     waitFor({erin, frank});
+}
+
+// At boot, the service may start before the bus.
+TEST_F(DynamicUsers, AreAskedAboutOnceTheBusAnswers) {
+    systemd.loggedIn = {erin, serviceUid};
+    const std::string address = ::getenv("DBUS_SYSTEM_BUS_ADDRESS");
+    ::setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere", 1);
+    // The connection of an earlier test may still be open.
+    const auto canConnect = [] {
+        const std::unique_ptr<GDBusConnection, decltype(&g_object_unref)> shared(
+            g_bus_get_sync(G_BUS_TYPE_SYSTEM, nullptr, nullptr), &g_object_unref);
+        return shared != nullptr;
+    };
+    waitUntil(
+        [&] {
+            turn();
+            return !canConnect();
+        },
+        "the end of the earlier connection");
+    users.check();
+    ::setenv("DBUS_SYSTEM_BUS_ADDRESS", address.c_str(), 1);
+    waitUntil(
+        [&] {
+            users.check();
+            turn();
+            return people == Uids{erin};
+        },
+        "the people");
 }
 
 TEST_F(DynamicUsers, WhoUseAGpuArePeopleUnlessPid1KnowsAServiceOfThem) {

@@ -19,6 +19,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <set>
 
 namespace genv::service::isolation {
 namespace {
@@ -26,6 +27,7 @@ namespace {
 using core::GateMode;
 using core::Uid;
 using tests::alice;
+using tests::bob;
 using tests::GateMachine;
 using tests::gpu;
 using tests::gpuMajor;
@@ -136,11 +138,15 @@ TEST_F(LoaderTest, KeepsGrantsWhenItRunsAgainAndTakesOverTheRest) {
 TEST_F(LoaderTest, CopiesTheGrantsOfAnEarlierVersion) {
     putUpFormer();
     EXPECT_NE(gates_->absence(), "");
-    GrantsMap(UntypedMap::open(machine_->pins() / "grants")).put({gpu.major, gpu.minor, alice}, 1);
+    const GrantsMap former(UntypedMap::open(machine_->pins() / "grants"));
+    const std::set<core::Grant> held{{gpu, alice}, {gpu, bob}, {otherGpu, bob}};
+    for (const core::Grant& grant : held)
+        former.put({grant.node.major, grant.node.minor, *grant.uid}, 1);
     EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
     EXPECT_TRUE(loader().putUp(plan()).wasReplaced);
     EXPECT_EQ(gates_->absence(), "");
-    EXPECT_EQ(gates_->grants(), (std::vector<core::Grant>{{gpu, alice}}));
+    const std::vector<core::Grant> grants = gates_->grants();
+    EXPECT_EQ(std::set(grants.begin(), grants.end()), held);
     EXPECT_EQ(machine_->open(gpu, alice), Opening::LetThrough);
     EXPECT_EQ(machine_->open(otherGpu, alice), Opening::Refused);
 }
@@ -322,6 +328,20 @@ TEST_F(LoaderProgram, DoesWhatTheConfigurationSays) {
             "genv-isolation: Isolation=none: removed the gate; every user can open every GPU\n"));
     EXPECT_NE(gates_->absence(), "");
     EXPECT_EQ(run(), Outcome(0, ""));
+}
+
+TEST_F(LoaderProgram, PrintsItsVersion) {
+    EXPECT_EQ(run("", "--version"), Outcome(0, "genv-isolation " GENV_VERSION "\n"));
+}
+
+TEST_F(LoaderProgram, GivesItsFilesTheirModesWhateverTheUmask) {
+    configure("[Isolation]\nIsolation=user\n");
+    EXPECT_EQ(run("sh -c 'umask 0777 && exec \"$@\"' sh").first, 0);
+    struct stat folder {};
+    ASSERT_EQ(::stat(machine_->pins().c_str(), &folder), 0);
+    EXPECT_EQ(folder.st_mode & 07777, 0700U);
+    for (const GateMap map : gateMaps)
+        EXPECT_EQ(modeOf(pinName(map)), 0600U) << pinName(map);
 }
 
 TEST_F(LoaderProgram, LeavesWhatIsInForceIfTheConfigurationIsWrong) {

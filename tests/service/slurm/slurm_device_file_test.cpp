@@ -74,6 +74,18 @@ TEST_F(SlurmDeviceFileTest, GoWithTheConfiguration) {
     EXPECT_TRUE(devices->rows().empty());
 }
 
+TEST_F(SlurmDeviceFileTest, AreForgottenWithTheConfiguration) {
+    devices->configured(true);
+    devices->observed(gpus(4));
+    slurm.list(twoAndThree);
+    devices->configured(false);
+    devices->configured(true);
+    devices->observed(gpus(4));
+    EXPECT_EQ(text(), "none") << "before Slurm answers";
+    slurm.list(twoAndThree);
+    EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
+}
+
 TEST_F(SlurmDeviceFileTest, FollowAnotherConfiguration) {
     devices->configured(true);
     devices->observed(gpus(4));
@@ -126,6 +138,33 @@ TEST_F(SlurmDeviceFileTest, AreAskedForAgainWhenSlurmDoesNotAnswer) {
     EXPECT_EQ(log.lines, (std::vector<std::string>{"Slurm does not list its GPUs of this node: "
                                                    "slurmd did not answer in 10 s",
                                                    "Slurm has listed its GPUs of this node"}));
+}
+
+TEST_F(SlurmDeviceFileTest, AreAskedForAfreshWithAnotherConfiguration) {
+    const core::SlurmFailure failure{"slurmd is gone"};
+    devices->configured(true);
+    slurm.list(failure);
+    scheduler.pass(1s);
+    slurm.list(failure); // the next retry would come after 2 s
+    devices->configured(false);
+    scheduler.pass(2s);
+    EXPECT_TRUE(slurm.questions.empty()) << "Slurm has no devices any more";
+    devices->configured(true);
+    slurm.list(failure);
+    scheduler.pass(1s);
+    EXPECT_EQ(slurm.questions.size(), 1U);
+    EXPECT_EQ(log.lines.size(), 2U) << "the trouble is logged again";
+}
+
+TEST_F(SlurmDeviceFileTest, AreWrittenAgainWhenTheirFolderWasRemoved) {
+    devices->configured(true);
+    devices->observed(gpus(4));
+    slurm.list(twoAndThree);
+    std::filesystem::remove_all(folder.path() / "slurm");
+    devices->observed(gpus(4)); // changes nothing in the file
+    EXPECT_EQ(text(), "none");
+    devices->retryWrites();
+    EXPECT_EQ(text(), "0 GPU-2\n1 GPU-3\n");
 }
 
 TEST_F(SlurmDeviceFileTest, StayWhenSlurmDoesNotAnswerAnyMore) {

@@ -39,10 +39,13 @@ TEST(SlurmProtocol, RefusesOtherRequests) {
                              R"({"request":"cancel","job":1,"argv":["-f"]})",
                              R"({"request":"list-devices","job":1})",
                              R"({"request":"set-end","job":1})",
+                             R"({"request":"set-end","end":1})",
+                             R"({"request":"set-end","job":1,"end":1,"user":"bob"})",
                              R"({"request":"set-end","job":1,"end":0})",
                              R"({"request":"set-end","job":1,"end":253402300800})",
                              R"({"request":"set-end","job":1,"end":"now"})",
                              R"({"request":"requeue","job":null})",
+                             R"({"request":"requeue","job":1,"end":1})",
                              R"({"request":"find-job"})",
                              R"({"request":"find-job","sluid":0})",
                              R"({"request":"find-job","sluid":-1})",
@@ -71,16 +74,29 @@ TEST(SlurmProtocol, ReadsTheAnswersThatItWrites) {
 TEST(SlurmProtocol, RefusesOtherAnswers) {
     const std::string tooLong = R"({"error":")" + std::string(maxSlurmReason + 1, 'x') + "\"}";
     for (const std::string& line :
-         {std::string(), std::string("null"), std::string("{}"), std::string(R"({"done":false})"),
-          std::string(R"({"done":true,"job":1})"), std::string(R"({"error":""})"),
-          std::string("{\"error\":\"a\\u001b[0m\"}"), std::string(R"({"error":7})"), tooLong,
-          std::string(R"({"devices":{}})"), std::string(R"({"devices":[{"number":0}]})"),
+         {std::string(),
+          std::string("null"),
+          std::string("{}"),
+          std::string(R"({"done":false})"),
+          std::string(R"({"done":true,"job":1})"),
+          std::string(R"({"error":""})"),
+          std::string(R"({"done":true,"error":7})"),
+          std::string(R"({"done":true,"x":1})"),
+          std::string("{\"error\":\"a\\u001b[0m\"}"),
+          std::string(R"({"error":7})"),
+          tooLong,
+          std::string(R"({"error":"x","job":1})"),
+          std::string(R"({"devices":[{"number":0,"node":[195,0],"uuid":"x"}]})"),
+          std::string(R"({"devices":{}})"),
+          std::string(R"({"devices":[{"number":0}]})"),
           std::string(R"({"devices":[{"number":1,"node":[195,0]}]})"),
           std::string(R"({"devices":[{"number":0,"node":[195]}]})"),
           std::string(R"({"devices":[{"number":0,"node":[4096,0]}]})"),
           std::string(R"({"devices":[{"number":0,"node":[[1],0]}]})"),
-          std::string(R"({"devices":[],"error":"x"})"), std::string(R"({"job":0})"),
-          std::string(R"({"job":"12"})"), std::string(R"({"job":12,"done":true})")})
+          std::string(R"({"devices":[],"error":"x"})"),
+          std::string(R"({"job":0})"),
+          std::string(R"({"job":"12"})"),
+          std::string(R"({"job":12,"done":true})")})
         EXPECT_THROW(decodeSlurmAnswer(line), SlurmProtocolError) << line;
 }
 
