@@ -3,6 +3,7 @@
 // to all others.
 #include "tests/bus/support/fixture.hpp"
 #include "tests/bus/support/queue.hpp"
+#include "tests/service/line_helper.hpp"
 
 #include <signal.h>
 
@@ -147,6 +148,30 @@ TEST_F(Jobs, KeepTheDevicesOfSlurmFromEverybodyElse) {
     reserve("none");
     EXPECT_EQ(asAlice->property(devicePath(2), deviceInterface, "ReservedFor"), "");
     EXPECT_EQ(attachIndex(*asAlice, id, 2), " ");
+}
+
+// Without a change, the next sample of the GPUs detects it.
+TEST_F(Jobs, HaveTheirDevicesListedAgainWhenTheFolderIsRemoved) {
+    const std::filesystem::path folder = Service::stateFolder().parent_path() / "slurm";
+    const std::filesystem::path socket = Service::configurationFolder() / "slurm-socket";
+    const LineHelper slurm(socket, [](const std::string& /*line*/) {
+        return "{\"devices\":[{\"number\":0,\"node\":[195,2]}]}\n";
+    });
+    reserve(uuidOf(2), "[Enforcement]\nInterval=1s\n");
+    service.addArgument("--slurm-socket=" + socket.string());
+    service.set("GENV_MOCK_DEVICE_NODES", "195:0,195:1,195:2,195:3");
+    const std::string expected = "0 " + uuidOf(2);
+    service.restart(SIGTERM);
+    const auto isListed = [&] {
+        std::string line;
+        std::ifstream devices(folder / "devices");
+        return std::getline(devices, line) && line == expected;
+    };
+    waitUntil(isListed, "the list");
+    std::filesystem::remove_all(folder);
+    waitUntil(isListed, "the list to be written again");
+    std::filesystem::remove_all(folder);
+    std::filesystem::remove(socket);
 }
 
 TEST_F(Jobs, AreStartedByRootAlone) {

@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 
 #include <cerrno>
+#include <chrono>
 #include <deque>
 
 namespace genv::tests {
@@ -22,6 +23,17 @@ class Documents : public FaultTest {
     static std::string read(const std::filesystem::path& file) {
         std::ifstream stream(file);
         return {std::istreambuf_iterator<char>(stream), {}};
+    }
+
+    /// Returns the user's own GPU-seconds.
+    static std::uint64_t useOf(Client& client) {
+        const Answer answer = client.manager("ListUse", "a{sv}", 0);
+        std::uint64_t seconds = 0;
+        if (answer.ok() &&
+            sd_bus_message_enter_container(answer.message.get(), 'a', "(ustu)") > 0 &&
+            sd_bus_message_enter_container(answer.message.get(), 'r', "ustu") > 0)
+            sd_bus_message_read(answer.message.get(), "ust", nullptr, nullptr, &seconds);
+        return seconds;
     }
 
     UserProcess shell{alice};
@@ -142,6 +154,16 @@ TEST_F(Documents, WhoseFolderIsRemovedAreWrittenAgainAtTheNextLook) {
     }
     service.restart(SIGKILL);
     EXPECT_EQ(describe(id), before);
+}
+
+// Otherwise a user could lose their use by a crash right after they release a GPU.
+TEST_F(Documents, RememberTheUseOfAUserWhoHoldsNothingIfTheOrderIsFair) {
+    std::ofstream(Service::configurationFolder() / "genvd.conf") << "[Queue]\nOrder=fair\n";
+    ASSERT_TRUE(asRoot->manager("Reload").ok());
+    injector.setBoot(std::chrono::hours{1});
+    ASSERT_TRUE(asAlice->environment(id, "Detach", "au", 0).ok());
+    service.restart(SIGKILL);
+    EXPECT_GT(useOf(*asAlice), 3600U) << "of two GPUs for an hour, which counts a little less";
 }
 
 TEST_F(Documents, WhoseFolderIsMissingAtTheStartMakeIt) {

@@ -87,6 +87,20 @@ TEST_F(Exhausted, DescriptorsRefuseWhatNeedsOneAndServeTheRest) {
     EXPECT_EQ(describe(hers), before);
 }
 
+// The soft limit is low by default, for programs that use select(2).
+TEST_F(Exhausted, DescriptorsAreLimitedOnlyByTheHardLimit) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit low{before.rlim_max / 2, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+    service.restart(SIGTERM);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit limit{};
+    ASSERT_EQ(::prlimit(service.pid(), RLIMIT_NOFILE, nullptr, &limit), 0);
+    EXPECT_EQ(limit.rlim_cur, before.rlim_max);
+    EXPECT_EQ(limit.rlim_max, before.rlim_max);
+}
+
 // A lock needs several descriptors: one for its document, two for its pipe, and those in the
 // answer.
 TEST_F(Exhausted, DescriptorsRefuseALockAtEachThatItNeedsAndLeaveItFree) {

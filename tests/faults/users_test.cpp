@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The user database hangs, as a remote directory server does. No limit of a user is dropped because
 // of that.
+#include "core/base/glibc_pidfd.hpp"
 #include "tests/faults/fixture.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -78,6 +81,25 @@ TEST_F(UserDatabase, ThatHangsEndsNobodysWork) {
                               "max-devices-for-user", "a{su}", 1, "carol", 2U)
                     .ok());
     EXPECT_EQ(devicesOf(id), "0,1") << "she may have two, though nobody can tell that it is she";
+}
+
+// A worker cannot be interrupted while it waits for the database.
+TEST_F(UserDatabase, ThatHangsDoesNotKeepTheServiceFromItsEnd) {
+    const UserProcess shell(bob);
+    const std::string id = activate(*asBob, shell, 1);
+    hang();
+    injector.setBoot(std::chrono::hours{1}); // its earlier answers are out of date by then
+    EXPECT_EQ(attach(*asBob, id, 2).error, error::quotaExceeded);
+    service.waitForLog("the user database does not answer");
+    const int pidfd = ::pidfd_open(service.pid(), 0);
+    ASSERT_GE(pidfd, 0);
+    ::kill(service.pid(), SIGTERM);
+    pollfd ended{pidfd, POLLIN, 0};
+    const std::chrono::milliseconds deadline = eventDeadline;
+    const int count = ::poll(&ended, 1, static_cast<int>(deadline.count()));
+    ::close(pidfd);
+    ASSERT_EQ(count, 1) << "it still runs";
+    EXPECT_EQ(service.wait(), 0);
 }
 
 } // namespace
