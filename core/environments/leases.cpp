@@ -150,17 +150,21 @@ bool Leases::tryToPark(const EnvironmentRecord& environment) {
     const EnvironmentId id = environment.id;
     const auto done = [this, lives = std::weak_ptr(alive_), id,
                        sequence = environment.sequence](bool isParked) {
-        if (lives.expired() || parking_.erase(id) == 0 || isParked)
+        if (lives.expired())
             return;
-        const EnvironmentRecord* now = ledger_.find(id);
-        if (now == nullptr || now->sequence != sequence)
+        const auto found = parking_.find(id);
+        if (found == parking_.end() || found->second != sequence)
+            return; // it has ended
+        parking_.erase(found);
+        if (isParked)
             return;
-        if (now->lease && now->lease->until <= clock_.bootNow())
+        const EnvironmentRecord& now = ledger_.get(id);
+        if (now.lease && now.lease->until <= clock_.bootNow())
             ledger_.end(id, {Reason::expired(), 0, true});
         else
             track(id); // it was extended meanwhile
     };
-    parking_.insert(id);
+    parking_[id] = environment.sequence;
     if (park_(id, done))
         return true;
     parking_.erase(id);

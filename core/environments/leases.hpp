@@ -65,7 +65,8 @@ class Leases {
     std::unique_ptr<Scheduled> timer_;
     bool scheduled_ = false;
     Park park_;
-    std::set<EnvironmentId> parking_; ///< those that are parked instead of ended
+    /// The sequences of those that are parked instead of ended.
+    std::unordered_map<EnvironmentId, std::uint64_t> parking_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); ///< expires with this object
 };
 

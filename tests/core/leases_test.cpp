@@ -214,6 +214,59 @@ TEST_F(Leasing, EndsAnEnvironmentOnceItsParkingAtTheEndIsUndone) {
     EXPECT_EQ(ledger.find("10"), nullptr);
 }
 
+// A stand-in for what parks environments at the end of their leases. The test gives the answers.
+class LeasingWithParking : public Leasing {
+  protected:
+    LeasingWithParking() {
+        leases.parkBy([this](const core::EnvironmentId& id, std::function<void(bool)> done) {
+            answers[id] = std::move(done);
+            return true;
+        });
+        activateFor("10", hours{1});
+        pass(hours{1});
+    }
+
+    std::map<core::EnvironmentId, std::function<void(bool isParked)>> answers;
+};
+
+TEST_F(LeasingWithParking, EndsWhatCannotBeParked) {
+    ASSERT_TRUE(answers.contains("10"));
+    pass(minutes{1});
+    ASSERT_NE(ledger.find("10"), nullptr) << "there is no answer yet";
+    answers.at("10")(false);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
+TEST_F(LeasingWithParking, GoesOnWithALeaseThatWasExtendedBeforeTheAnswer) {
+    extend("10", hours{2});
+    answers.at("10")(false);
+    ASSERT_NE(ledger.find("10"), nullptr);
+    answers.clear();
+    pass(hours{2} - seconds{1});
+    EXPECT_TRUE(answers.empty());
+    pass(seconds{1});
+    EXPECT_TRUE(answers.contains("10")) << "the new end is noticed as well";
+}
+
+TEST_F(LeasingWithParking, GoesOnWithoutALeaseThatWasLiftedBeforeTheAnswer) {
+    extend("10", std::nullopt);
+    answers.at("10")(false);
+    EXPECT_NE(ledger.find("10"), nullptr);
+}
+
+TEST_F(LeasingWithParking, IgnoresAnAnswerAboutAFormerEnvironmentOfThatId) {
+    const auto answerAboutFormer = answers.at("10");
+    ledger.end("10", {core::Reason::user(), alice});
+    answers.clear();
+    activateFor("10", hours{1});
+    pass(hours{1});
+    ASSERT_TRUE(answers.contains("10")) << "its lease ends before the former has an answer";
+    answerAboutFormer(false);
+    ASSERT_NE(ledger.find("10"), nullptr);
+    answers.at("10")(false);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+}
+
 TEST_F(Leasing, EndsWhateverTheWallClockSays) {
     activateFor("10", hours{1});
     clock.wall += hours{24 * 365};
