@@ -109,6 +109,8 @@ void Ledger::apply(std::vector<EnvironmentRecord> nexts, const Cause& cause,
     }
 }
 
+// A fact opens no device. It attaches none, except those of a restored environment, and Isolation
+// grants these as soon as the driver names their nodes.
 void Ledger::applyFact(EnvironmentRecord next, const Cause& cause, const EndedWait& wait,
                        const EnvironmentRecord* written) {
     std::vector<EnvironmentRecord> nexts{std::move(next)};
@@ -120,11 +122,6 @@ void Ledger::applyFact(EnvironmentRecord next, const Cause& cause, const EndedWa
     }
     next = std::move(nexts.front());
     unlockDetached(next);
-    try {
-        openTo(next);
-    } catch (const Error&) {
-        // A fact is applied in any case, and the guard retries by itself.
-    }
     if (written == nullptr || next != *written)
         writeFact(next);
     commit(std::move(next), cause, wait);

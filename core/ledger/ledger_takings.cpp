@@ -41,8 +41,8 @@ void Ledger::setTaking(std::uint64_t ticket, const std::optional<PendingTaking>&
 // An environment that others' requests parked waits for its devices from that moment on.
 void Ledger::awaitResume(EnvironmentRecord& environment) {
     const Parking& parking = *environment.parking;
-    const bool isForOthers = parking.taker || parking.reason == Reason::taken().text() ||
-                             parking.reason == Reason::idle().text();
+    const bool isForOthers =
+        parking.reason == Reason::taken().text() || parking.reason == Reason::idle().text();
     if (!isForOthers || parking.devices.empty() || !environment.waits.empty())
         return;
     Wait wait;

@@ -73,8 +73,7 @@ std::optional<BootTime> Takings::restsUntil(const EnvironmentRecord& environment
     return until;
 }
 
-std::vector<TakeableEnvironment> Takings::loansFor(const EnvironmentId& environment,
-                                                   Preemptible taker,
+std::vector<TakeableEnvironment> Takings::loansFor(Preemptible taker,
                                                    std::optional<std::uint64_t> ticket) const {
     std::vector<TakeableEnvironment> loans;
     // One that is being parked for any request may serve this one as well.
@@ -91,8 +90,7 @@ std::vector<TakeableEnvironment> Takings::loansFor(const EnvironmentId& environm
         return isVictim && (loan.isAt(ParkingStep::Parking) || !loan.parking);
     };
     for (const auto& [sequence, loan] : ledger_.environments()) {
-        if (loan.configuration.preemptible == Preemptible::No || loan.id == environment ||
-            loan.attachments.empty())
+        if (loan.configuration.preemptible == Preemptible::No || loan.attachments.empty())
             continue;
         const bool isOwn = isMoving(loan);
         if (!isOwn &&

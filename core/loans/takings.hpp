@@ -73,8 +73,7 @@ class Takings : public Lending {
     [[nodiscard]] bool isAnyLoan() const override;
     [[nodiscard]] bool mayTake(Preemptible taker) const override;
     [[nodiscard]] std::vector<TakeableEnvironment>
-    loansFor(const EnvironmentId& environment, Preemptible taker,
-             std::optional<std::uint64_t> ticket) const override;
+    loansFor(Preemptible taker, std::optional<std::uint64_t> ticket) const override;
     void settle() override;
     [[nodiscard]] bool needsPlan(std::uint64_t ticket) const override;
     void begin(std::uint64_t ticket, const TakingPlan& plan,

@@ -33,8 +33,7 @@ void Parkings::looked(const EnvironmentId& id, std::uint64_t sequence,
         return;
     move->isLooking = false;
     if (!observation || !observation->noDriver.empty()) {
-        if (move->movement.goal() == Movement::Goal::Park)
-            move->movement.turnBack("the GPU driver does not answer; try again later");
+        move->movement.turnBack("the GPU driver does not answer; try again later");
         wake(id, *move, roomInterval);
         return;
     }

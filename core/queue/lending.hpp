@@ -26,11 +26,10 @@ class Lending {
     /// Returns whether requests of such an environment may take: those of preemptible ones only
     /// after a turn, if that is set.
     [[nodiscard]] virtual bool mayTake(Preemptible taker) const = 0;
-    /// Returns what this environment (empty: a new one) may take for a request. `ticket`: of the
-    /// request, if it waits.
+    /// Returns what such an environment may take for a request. `ticket`: of the request, if it
+    /// waits.
     [[nodiscard]] virtual std::vector<TakeableEnvironment>
-    loansFor(const EnvironmentId& environment, Preemptible taker,
-             std::optional<std::uint64_t> ticket) const = 0;
+    loansFor(Preemptible taker, std::optional<std::uint64_t> ticket) const = 0;
 
     /// Takes the next steps, and ends takings whose requests are gone.
     virtual void settle() = 0;

@@ -152,10 +152,8 @@ std::optional<TakingPlan> Queue::takingPlan(const AttachRequest& request,
         return std::ranges::all_of(pass.kept.reservations().keepersOf(device.facts.uuid),
                                    [&](const Keeper& keeper) { return keeper.ticket == ticket; });
     };
-    return core::planTaking(
-        request, environment, pass.kept.devices(),
-        lending_->loansFor(environment != nullptr ? environment->id : "", preemptible, ticket),
-        isUsable);
+    return core::planTaking(request, environment, pass.kept.devices(),
+                            lending_->loansFor(preemptible, ticket), isUsable);
 }
 
 // Returns whether the limits of its owner allow what a request would take.

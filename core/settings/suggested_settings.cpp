@@ -141,7 +141,7 @@ void addComment(std::string& file, std::string_view text) {
     while (!text.empty()) {
         const std::string_view word = text.substr(0, text.find(' '));
         text.remove_prefix(std::min(word.size() + 1, text.size()));
-        if (line.size() > 1 && line.size() + 1 + word.size() > width) {
+        if (line.size() + 1 + word.size() > width) {
             file += line + '\n';
             line = "#";
         }

@@ -39,6 +39,9 @@ TEST_F(Loans, AreTakenByARequestThatDoesNotWait) {
     starting("20", bob);
     EXPECT_TRUE(service->queue.couldTake({core::CountWanted{2}, {}, {}, false}, bob,
                                          Preemptible::No, &environment("20")));
+    EXPECT_TRUE(service->queue.couldTake({core::CountWanted{2}, {}, {}, false}, bob,
+                                         Preemptible::No, nullptr))
+        << "an environment that is yet to start";
     askCount("20", 2, true);
     settle();
     EXPECT_TRUE(isGranted("20"));

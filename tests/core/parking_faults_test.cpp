@@ -36,6 +36,46 @@ TEST_F(ParkingFaults, TurnsBackIfOneCannotBeLocked) {
     EXPECT_EQ(emittedOf<core::ParkingFailed>().size(), 1U);
 }
 
+TEST_F(ParkingFaults, LocksNothingIfTheDriverDoesNotAnswer) {
+    haveTwo();
+    park();
+    for (const auto& each : std::exchange(driver.capabilities, {}))
+        each(driver.can);
+    service->observer.fail("it does not answer");
+    EXPECT_TRUE(driver.pending.empty());
+    EXPECT_NE(parked.value_or("").find("the GPU driver does not answer"), std::string::npos);
+    settle();
+    expectAsBefore();
+}
+
+TEST_F(ParkingFaults, TurnsBackIfTheDriverDoesNotAnswerOnceAllAreLocked) {
+    haveTwo();
+    park();
+    answerQuestions();
+    driver.answerOne();
+    driver.answerOne();
+    service->scheduler.turn();
+    ASSERT_EQ(driver.lockedOnes().size(), 2U);
+    service->observer.fail("it does not answer");
+    pass(std::chrono::seconds{2});
+    expectAsBefore();
+    EXPECT_NE(parked.value_or("").find("the GPU driver does not answer"), std::string::npos);
+}
+
+TEST_F(ParkingFaults, WaitsForTheDriverBeforeARestore) {
+    haveParked();
+    resume();
+    service->scheduler.turn();
+    driver.answerOne(); // the state
+    service->scheduler.turn();
+    ASSERT_FALSE(service->observer.waiting.empty()) << "it looks for room";
+    service->observer.fail("it does not answer");
+    service->scheduler.turn();
+    EXPECT_EQ(driver.living.at(500).restores, 0);
+    pass(std::chrono::seconds{2});
+    EXPECT_EQ(stateOf(500), CheckpointState::Running);
+}
+
 TEST_F(ParkingFaults, UnlocksAProcessWhoseMemoryTheDriverCannotMove) {
     haveTwo();
     driver.faults[{501, ParkingCall::Checkpoint}] = {ParkingFault::NotSupported, 801};

@@ -41,8 +41,9 @@ class Planning : public ::testing::Test {
             loan.devices.push_back(uuid(index));
         loans.push_back(std::move(loan));
     }
-    std::optional<core::TakingPlan> plan(const core::AttachRequest& request) {
-        return core::planTaking(request, nullptr, devices, loans, [this](const auto& device) {
+    std::optional<core::TakingPlan> plan(const core::AttachRequest& request,
+                                         const core::EnvironmentRecord* environment = nullptr) {
+        return core::planTaking(request, environment, devices, loans, [this](const auto& device) {
             return !unusable.contains(device.facts.uuid);
         });
     }
@@ -137,6 +138,17 @@ TEST_F(Planning, TakesWholeDevicesForAShareAndOnlyIfNoRestIsLarge) {
 TEST_F(Planning, EstimatesTheDeviceWithTheMostMemory) {
     EXPECT_LT(core::estimateMove(gigabytes(1)), core::estimateMove(gigabytes(8)));
     EXPECT_GT(core::estimateMove(core::Bytes{0}).count(), 0);
+}
+
+TEST_F(Planning, TakesNothingThatTheEnvironmentHoldsItself) {
+    lend("10", {0});
+    hold("20", {1, 2, 3});
+    core::EnvironmentRecord own;
+    own.id = "10";
+    own.attachments.emplace_back().device = gpuFacts(0);
+    EXPECT_FALSE(plan({core::CountWanted{2}, {}, {}, false}, &own));
+    EXPECT_FALSE(plan({core::IndicesWanted{{0, 1}}, {}, {}, false}, &own));
+    EXPECT_TRUE(plan({core::CountWanted{1}, {}, {}, false})) << "another environment takes it";
 }
 
 } // namespace
