@@ -13,7 +13,25 @@ using core::Preemptible;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-class FailedTakings : public LoansTest {};
+class FailedTakings : public LoansTest {
+  protected:
+    /// Begins a taking of environment 10 by 20, whose parking is examined. Then answers all that is
+    /// asked for it, after something else happened and before the loop turns.
+    template <typename Event>
+    void examineAfter(Event event) {
+        lending("10", alice, {0, 1});
+        starting("20", bob);
+        const auto ticket = askCount("20", 1);
+        service->scheduler.turn();
+        ASSERT_TRUE(takingOf("20"));
+        event(ticket);
+        for (const auto& each : std::exchange(driver.capabilities, {}))
+            each(driver.can);
+        service->observer.answer(sample());
+        hostMemory.answer();
+        ASSERT_TRUE(ledger().find("10") == nullptr || !environment("10").parking);
+    }
+};
 
 TEST_F(FailedTakings, TryOtherLoansInstead) {
     lending("10", alice, {0}, gigabytes(4));
@@ -68,6 +86,31 @@ TEST_F(FailedTakings, ParkNobodyWithoutHostMemory) {
     EXPECT_EQ(refusalOf("20"), "no answer");
     EXPECT_NE(service->takings.problemOf(environment("20").waits[0].ticket).find("host memory"),
               std::string::npos);
+}
+
+TEST_F(FailedTakings, GiveWhatIsFreeIfTheVictimEndsBeforeItIsParked) {
+    examineAfter([this](core::Queue::Ticket /*ticket*/) {
+        ledger().end("10", {core::Reason::user(), alice});
+        end(100);
+        end(101);
+    });
+    EXPECT_EQ(ledger().find("10"), nullptr);
+    ledger().observed(sample());
+    settle();
+    EXPECT_TRUE(isGranted("20"));
+}
+
+TEST_F(FailedTakings, CountForNothingOnceTheirTakerIsGone) {
+    hostMemory.reading.available = gigabytes(1);
+    examineAfter([this](core::Queue::Ticket ticket) { service->queue.cancel(ticket); });
+    settle();
+    EXPECT_TRUE(goesOn("10"));
+    EXPECT_FALSE(environment("10").loanFailed);
+    hostMemory.reading.available = gigabytes(90);
+    starting("30", carol);
+    askCount("30", 1);
+    settle();
+    EXPECT_TRUE(isGranted("30")) << "the loan is not left alone for a while";
 }
 
 TEST_F(FailedTakings, GiveBackAtTheDeadlineAndTheRequestWaitsOn) {

@@ -191,7 +191,8 @@ TEST_F(Parking, RefusesWhatCannotBeParkedAndChangesNothing) {
     computing(500, "10", 0);
     const auto refusedBecause = [&](const std::string& words) {
         park();
-        settle();
+        answerQuestions();
+        EXPECT_TRUE(driver.pending.empty()) << words << ": no process is locked";
         EXPECT_FALSE(environment().parking) << words;
         EXPECT_EQ(stateOf(500), CheckpointState::Running) << words;
         EXPECT_NE(parked.value_or("").find(words), std::string::npos) << parked.value_or("none");

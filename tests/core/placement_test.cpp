@@ -218,6 +218,14 @@ TEST_F(Placement, ChoosesByModel) {
     EXPECT_EQ(devicesOf("10"), Indices{0}) << "a count of a model is about that model";
 }
 
+TEST(Model, MatchesInAnyCaseOfItsLetters) {
+    const core::DeviceFacts facts = gpuFacts(0, "AZ az @[`{");
+    for (const char* part : {"AZ AZ", "az az", "Az aZ @[`{"})
+        EXPECT_TRUE(core::matchesModel(facts, part)) << part;
+    for (const char* part : {"`[", "@{", "z a z"})
+        EXPECT_FALSE(core::matchesModel(facts, part)) << part;
+}
+
 TEST_F(Placement, PrefersHealthyDevicesWithoutForeignProcesses) {
     core::Observation observation = gpus(3);
     observation.devices[0].health = {core::Health::State::Xid, 79};

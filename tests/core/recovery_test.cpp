@@ -72,6 +72,28 @@ TEST_F(Recovery, GivesNoSequenceTwice) {
     EXPECT_GT(again->ledger.get("20").sequence, ledger.get("10").attachments[0].sequence);
 }
 
+TEST_F(Recovery, GivesNoNumberTwiceHoweverLargeItIsInTheDocuments) {
+    haveGpus(1);
+    activate("10", alice);
+    ledger.attach("10", core::PlannedWait{{core::CountWanted{2}, {}, {}, false}, {}}, alice);
+    attachCount("10", 1);
+    ledger.lock("10", ledger.newTicket());
+    ledger.waitForLock("10", {ledger.newTicket(), alice});
+    const std::string before = store.documents.at("10");
+    constexpr std::uint64_t large = 1ULL << 40U;
+    for (const char* place : {"/sequence", "/attachments/0/sequence", "/waits/0/ticket",
+                              "/locks/0/number", "/lock_waits/0/ticket"}) {
+        store.documents.at("10") = before;
+        change("10", [&](json& document) {
+            document.at(json::json_pointer(place)); // throws if there is none
+            document[json::json_pointer(place)] = large;
+        });
+        const auto again = restart();
+        EXPECT_EQ(again->report.restored, 1U) << place;
+        EXPECT_GT(again->ledger.newTicket(), large) << place;
+    }
+}
+
 TEST_F(Recovery, KnowsWhatPeopleHoldBeforeTheDriverAnswers) {
     haveGpus(2);
     activate("10", alice);

@@ -144,6 +144,25 @@ TEST_F(RefusalWatchTest, BeginsAgainWhereTheKernelDroppedACounter) {
     EXPECT_EQ(told(), (core::OpenCounts{55, 0}));
 }
 
+// The silence after a notice lasts until the new counter is beyond the former one.
+TEST_F(RefusalWatchTest, TellsOfAllSinceTheKernelDroppedACounterThatGrewBeyondTheFormerOne) {
+    haveNodes(2);
+    core::RefusalWatch watch = start();
+    watch.check();
+    count(0, {5, 0});
+    count(1, {0, 5});
+    watch.check();
+    EXPECT_EQ(told(), (core::OpenCounts{5, 5}));
+    count(0, {2, 0});
+    count(1, {0, 2});
+    watch.check();
+    count(0, {9, 0});
+    count(1, {0, 9});
+    clock.pass(std::chrono::minutes{1});
+    watch.check();
+    EXPECT_EQ(told(), (core::OpenCounts{14, 14}));
+}
+
 TEST_F(RefusalWatchTest, WritesOnlyWhatIsNew) {
     haveNodes(1);
     core::RefusalWatch watch = start();

@@ -179,6 +179,7 @@ TEST_F(ReportMatching, NeverEndsProtectedProcessesAndSaysSo) {
     shielded = {500};
     EXPECT_TRUE(match({{{500, "20", {0}}}, {}}).endings.empty());
     EXPECT_EQ(refused(), Texts{"[DEBUG] Process 500 serves others and is left alone"});
+    EXPECT_EQ(unmatched[0].pid, 500U);
 }
 
 TEST_F(ReportMatching, DetachesWhatIsStillAttachedOnce) {
@@ -192,6 +193,15 @@ TEST_F(ReportMatching, SaysWhatIsDetachedAlreadyWithoutRepeatingForeignText) {
     EXPECT_EQ(refused(), (Texts{"[DEBUG] Environment a\\x1b[2J already detached from device 0",
                                 "[DEBUG] Environment 20 already detached from device 2",
                                 "[DEBUG] Environment 20 already detached from device 9"}));
+    EXPECT_EQ(unmatched[1].devices, Indices{2});
+}
+
+TEST_F(ReportMatching, NamesTheDeviceOfAJobAndTakesNothingFromIt) {
+    ledger.reserve({false, {"GPU-2"}});
+    ledger.startJob({12, alice, "alice", {"GPU-2"}});
+    EXPECT_TRUE(match({{}, {{2, {"slurm-12"}}}}).detachments.empty());
+    EXPECT_EQ(refused(), Texts{"[ERROR] GPU 2 belongs to Slurm job 12; scancel 12 ends it"});
+    EXPECT_EQ(unmatched[0].devices, Indices{2});
 }
 
 } // namespace
