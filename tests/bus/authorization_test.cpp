@@ -345,6 +345,13 @@ TEST_F(Authorization, AsksAnewWhenTheDeviceIsGoneByTheTimeOfTheAnswer) {
     EXPECT_EQ(asAlice->finish(*attach).readUnsignedList(), std::vector<std::uint32_t>{1});
 }
 
+TEST_F(Authorization, FindsPolkitBeforeTheFirstQuestion) {
+    Monitor monitor("interface='org.freedesktop.DBus.Properties',"
+                    "path='/org/freedesktop/PolicyKit1/Authority'");
+    service.restart(SIGTERM);
+    EXPECT_TRUE(monitor.awaitCall("GetAll").empty());
+}
+
 TEST_F(Authorization, MeansNoWithoutPolkit) {
     const UserProcess shell(alice);
     const std::string id = activate(*asAlice, shell);

@@ -83,6 +83,7 @@ TEST_F(Loans, TellTheLenderWhenTheyAreExpectedBack) {
     asAlice->processUntil([&] { return signals.notice("parked") != nullptr; }, "the notice");
     const RecordedSignals::Notice& parked = *signals.notice("parked");
     EXPECT_EQ(parked.environment, alicesId);
+    EXPECT_EQ(parked.details.at("taker"), std::to_string(bob));
     ASSERT_TRUE(parked.details.contains("expected"));
     EXPECT_GT(std::chrono::microseconds{std::stoll(parked.details.at("expected"))}, before)
         << "a time to come";

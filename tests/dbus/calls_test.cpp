@@ -133,5 +133,18 @@ TEST(Callers, AreForgottenWhereThereAreTooMany) {
     EXPECT_EQ(callers.known(nameOf(many - 1)), alice) << "the latest is known";
 }
 
+TEST(Callers, AreLookedUpOnceIfTheyAreRootsWithAPid) {
+    dbus::Callers callers;
+    EXPECT_EQ(callers.pidToLookUp(":1.7"), std::nullopt) << "nobody knows it";
+    callers.learn(":1.7", dbus::raw::Credentials{0, 500});
+    callers.learn(":1.8", dbus::raw::Credentials{1001, 501});
+    callers.learn(":1.9", dbus::raw::Credentials{0, 0});
+    EXPECT_EQ(callers.pidToLookUp(":1.7"), 500U);
+    EXPECT_EQ(callers.pidToLookUp(":1.8"), std::nullopt);
+    EXPECT_EQ(callers.pidToLookUp(":1.9"), std::nullopt);
+    callers.learnLogin(":1.7", std::nullopt);
+    EXPECT_EQ(callers.pidToLookUp(":1.7"), std::nullopt) << "also if nobody had logged in";
+}
+
 } // namespace
 } // namespace genv::tests

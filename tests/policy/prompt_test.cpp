@@ -20,9 +20,32 @@ using namespace std::chrono_literals;
 class Prompt : public ::testing::Test {
   protected:
     std::unique_ptr<policy::Check> ask(bool interactive, std::optional<Verdict>& verdict) {
+        return ask(authorizer, interactive, verdict);
+    }
+    std::unique_ptr<policy::Check> ask(policy::Authorizer& of, bool interactive,
+                                       std::optional<Verdict>& verdict) {
         const policy::Question question{policy::Action::ManageOthers, {}, "detach GPUs"};
-        return authorizer.ask(client.uniqueName(), question, interactive,
-                              [&](Verdict answer) { verdict = answer; });
+        return of.ask(client.uniqueName(), question, interactive,
+                      [&](Verdict answer) { verdict = answer; });
+    }
+    /// Asks a question whose answer may take an hour, up to the prompt.
+    std::unique_ptr<policy::Check> askUpToThePrompt(std::optional<Verdict>& verdict) {
+        std::optional<Verdict> first;
+        const auto ready = ask(patient, false, first);
+        turnUntil(first);
+        auto check = ask(patient, true, verdict);
+        agent.processUntil(
+            client, [&] { return !agent.prompts.empty(); }, "the prompt");
+        return check;
+    }
+    void turnUntilThePromptIsGone() {
+        agent.processUntil(
+            client,
+            [&] {
+                g_main_context_iteration(nullptr, FALSE);
+                return agent.cancelled == 1;
+            },
+            "the prompt to go away");
     }
     static void turnUntil(const std::optional<Verdict>& verdict) {
         while (!verdict)
@@ -32,6 +55,7 @@ class Prompt : public ::testing::Test {
     Agent agent;
     Client client{alice};
     policy::PolkitAuthorizer authorizer{{10s, 1ms, 1ms}};
+    policy::PolkitAuthorizer patient{{10s, 1h, 1ms}};
 };
 
 // The timers stand still until the test turns the loop. GLib sends questions from its own thread.
@@ -47,13 +71,24 @@ TEST_F(Prompt, GoesAwayOnceItsQuestionTimedOut) {
     EXPECT_FALSE(verdict);
     turnUntil(verdict);
     EXPECT_EQ(verdict, Verdict::TimedOut);
-    agent.processUntil(
-        client,
-        [&] {
-            g_main_context_iteration(nullptr, FALSE);
-            return agent.cancelled == 1;
-        },
-        "the prompt to go away");
+    turnUntilThePromptIsGone();
+}
+
+TEST_F(Prompt, GoesAwayOnceNobodyWantsTheAnswer) {
+    std::optional<Verdict> verdict;
+    auto check = askUpToThePrompt(verdict);
+    check.reset();
+    turnUntilThePromptIsGone();
+    EXPECT_FALSE(verdict);
+}
+
+TEST_F(Prompt, GoesAwayOnceItsQuestionIsAbandonedWhichHasAnAnswerThen) {
+    std::optional<Verdict> verdict;
+    const auto check = askUpToThePrompt(verdict);
+    check->abandon();
+    EXPECT_FALSE(verdict) << "polkit still works on it";
+    turnUntilThePromptIsGone();
+    turnUntil(verdict);
 }
 
 // GDBus would end the process with SIGTERM, which looks as if somebody had stopped the service.
