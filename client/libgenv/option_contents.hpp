@@ -41,6 +41,7 @@ struct Waiting::Values {
     std::function<void()> changed;
     std::function<std::optional<std::chrono::milliseconds>()> again;
     std::function<std::chrono::milliseconds()> pause;
+    bool followsDevices = true; ///< whether a change of a device calls `changed`
     bool repeats = true; ///< whether the call is made again if the service ended before its answer
     std::string object;  ///< whose properties count as changes as well; empty for none
 };

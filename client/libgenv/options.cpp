@@ -449,6 +449,11 @@ Waiting& Waiting::setPause(std::function<std::chrono::milliseconds()> pause) {
     return *this;
 }
 
+Waiting& Waiting::setFollowsDevices(bool follows) {
+    change(values_, [&](Values& values) { values.followsDevices = follows; });
+    return *this;
+}
+
 Waiting& Waiting::setObject(const std::string& path) {
     change(values_, [&](Values& values) { values.object = path; });
     return *this;

@@ -54,24 +54,32 @@ std::string ruleFor(const std::string& which) {
 
 ServiceSignals::ServiceSignals(Connection& connection, const std::string& which,
                                SignalHandler handler, OwnerChanged ownerChanged)
-    : connection_(connection), handler_(std::move(handler)),
-      ownerChanged_(std::move(ownerChanged)) {
+    : connection_(connection), ownerChanged_(std::move(ownerChanged)) {
     // In this order, no change of the owner and no signal of the present owner is missed.
     ownerChanges_ = connection.addMatch(
         std::string("type='signal',sender='") + contract::busDriver + "',interface='" +
             contract::busDriver + "',member='NameOwnerChanged',arg0='" + contract::busName + "'",
         guarded([this](sdbus::Message& message) { changeOwner(message); }));
-    if (!which.empty())
-        signals_ = connection.addMatch(ruleFor(which), guarded([this](sdbus::Message& message) {
-                                           if (!owner_.empty() &&
-                                               dbus::compat::senderOf(message) == owner_)
-                                               handler_(message);
-                                       }));
-    // A signal that arrives before the answer would be lost.
-    if (which.empty())
+    if (which.empty()) {
         askForOwner();
-    else
-        owner_ = currentOwner(connection);
+        return;
+    }
+    match(which, std::move(handler));
+    // A signal that arrives before the answer would be lost.
+    owner_ = currentOwner(connection);
+}
+
+void ServiceSignals::match(const std::string& which, SignalHandler handler) {
+    signals_.push_back(connection_.addMatch(
+        ruleFor(which), guarded([this, handler = std::move(handler)](sdbus::Message& message) {
+            if (!owner_.empty() && dbus::compat::senderOf(message) == owner_)
+                handler(message);
+        })));
+}
+
+void ServiceSignals::add(const std::string& which, SignalHandler handler) {
+    static_cast<void>(service()); // a signal that arrives before the answer would be lost
+    match(which, std::move(handler));
 }
 
 // Most callers have something else to wait for until they need the answer.

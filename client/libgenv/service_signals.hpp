@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace genv::client {
 
@@ -30,6 +31,10 @@ class ServiceSignals {
     ServiceSignals(const ServiceSignals&) = delete;
     ServiceSignals& operator=(const ServiceSignals&) = delete;
 
+    /// Also receives other signals of the service, which takes one question to the bus. Throws
+    /// sdbus::Error.
+    void add(const std::string& which, SignalHandler handler);
+
     /// Whether the service is running, according to the signals so far. Throws sdbus::Error.
     [[nodiscard]] bool serviceIsThere() { return !service().empty(); }
     /// Returns the unique name of the service, according to the signals so far; empty if it is not
@@ -37,11 +42,11 @@ class ServiceSignals {
     [[nodiscard]] const std::string& service();
 
   private:
+    void match(const std::string& which, SignalHandler handler);
     void askForOwner();
     void changeOwner(sdbus::Message& message);
 
     Connection& connection_;
-    SignalHandler handler_;
     OwnerChanged ownerChanged_;
     std::string owner_;                       ///< its unique name; empty if it is not running
     std::unique_ptr<sdbus::IProxy> question_; ///< for the owner; null once it is known
@@ -49,7 +54,7 @@ class ServiceSignals {
     std::optional<sdbus::Error> failure_; ///< of the question
     // Declared last, so that no handler runs while the other members are destroyed.
     sdbus::Slot ownerChanges_;
-    sdbus::Slot signals_;
+    std::vector<sdbus::Slot> signals_;
 };
 
 /// The same for callers that rarely receive signals. It asks the bus for the owner of the name only

@@ -52,19 +52,21 @@ WaitingCall::~WaitingCall() {
         listening_.stopFollowing();
 }
 
-// Most calls are answered before they need this, which takes six questions to the bus.
+// Most calls are answered before they need this, which takes up to three questions to the bus.
 void WaitingCall::listenForChanges() {
     constexpr const char* properties = "interface='org.freedesktop.DBus.Properties',";
-    std::vector<std::string> rules{
-        std::string("interface='") + ManagerProxy::INTERFACE_NAME + "',member='QueueChanged'",
-        std::string(properties) + "path_namespace='" + contract::devicePathPrefix + "'"};
+    std::vector<std::string> rules{std::string("interface='") + ManagerProxy::INTERFACE_NAME +
+                                   "',member='QueueChanged'"};
+    if (waiting_.values().followsDevices)
+        rules.push_back(std::string(properties) + "path_namespace='" + contract::devicePathPrefix +
+                        "'");
     if (!waiting_.values().object.empty())
         rules.push_back(std::string(properties) + "path='" + waiting_.values().object + "'");
     listening_.call(ReplyTimeout::Usual, [&] {
         for (const std::string& rule : rules)
-            changes_.push_back(std::make_unique<ServiceSignals>(
-                listening_, rule, [this](sdbus::Message&) { hasChanged_ = true; }));
+            service_->add(rule, [this](sdbus::Message&) { hasChanged_ = true; });
     });
+    listensForChanges_ = true;
 }
 
 void WaitingCall::onService() {
@@ -126,7 +128,7 @@ bool WaitingCall::attempt(const Send& send) {
 }
 
 void WaitingCall::tellOfChange() {
-    if (changes_.empty())
+    if (!listensForChanges_)
         listenForChanges();
     hasChanged_ = false;
     waiting_.values().changed();

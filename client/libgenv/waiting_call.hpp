@@ -14,7 +14,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 namespace genv::client {
 
@@ -71,10 +70,10 @@ class WaitingCall {
     bool hasCalled_;
     bool isPending_ = false;
     bool hasChanged_ = true;
+    bool listensForChanges_ = false;            ///< once the call has not been answered at once
     std::optional<Clock::time_point> nextCall_; ///< of `changed`, although nothing changes
     Clock::time_point pauseEnd_{};              ///< `changed` is not called before
     std::unique_ptr<ServiceSignals> service_;
-    std::vector<std::unique_ptr<ServiceSignals>> changes_; ///< once the call has not been answered
 };
 
 } // namespace genv::client

@@ -63,6 +63,8 @@ class TurnDisplay {
 
     /// Displays the current state.
     void update();
+    /// Whether the line changes with the place in the queue. Otherwise the place is told once.
+    [[nodiscard]] bool rewrites() const noexcept { return rewrites_; }
     /// Returns after how long to update although nothing has changed, or nothing.
     [[nodiscard]] std::optional<std::chrono::milliseconds> again() const;
     /// Returns for how long not to update although something has changed.
@@ -105,6 +107,7 @@ auto displayed(Context& context, TurnDisplay& display, const std::string& undone
     const Waiting waiting = Waiting()
                                 .setStopDescriptor(stop.descriptor())
                                 .setChanged([&] { display.update(); })
+                                .setFollowsDevices(display.rewrites())
                                 .setAgain([&] { return display.again(); })
                                 .setPause([&] { return display.pause(); });
     auto answer = context.authorized([&](Client& client) { return call(client, waiting); });

@@ -33,6 +33,11 @@ class GENV_EXPORT Waiting {
     /// service, to which each of them puts the same questions after a change.
     Waiting& setPause(std::function<std::chrono::milliseconds()> pause);
 
+    /// Sets whether a change of a device, such as an attachment or a lock, calls the function of
+    /// setChanged() as well. By default, it does. Of many requests in the queue, each receives
+    /// every such change.
+    Waiting& setFollowsDevices(bool follows);
+
     struct Values;
     /// For internal use by the library.
     [[gnu::visibility("hidden")]] Waiting& setObject(const std::string& path);
