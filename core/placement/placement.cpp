@@ -76,20 +76,23 @@ bool isCovered(const std::vector<EnvironmentId>& now, const std::vector<Environm
 // also wait for a device that a Slurm job holds, which cannot be shared.
 enum class Begins { Now, Later };
 
+// What a request gets whose devices are not available: an Error with the reason, or nothing.
+enum class Otherwise { Throw, Nothing };
+
 // The placement of one request, split so that each rule can be read separately.
 class Placing {
   public:
     Placing(const AttachRequest& request, const DeviceTable& devices, const Requester& requester,
-            const Reservations& reservations, std::optional<BootTime> leaseEnd,
-            Begins begins = Begins::Now)
+            const Reservations& reservations, std::optional<BootTime> leaseEnd, Begins begins,
+            Otherwise otherwise)
         : request_(request), devices_(devices), requester_(requester),
           environment_(requester.environment), reservations_(reservations), leaseEnd_(leaseEnd),
-          begins_(begins) {
+          begins_(begins), otherwise_(otherwise) {
         result_.share = request.share;
         result_.basis = attachedUuids(environment_);
     }
 
-    Placement operator()(const CountWanted& wanted) {
+    std::optional<Placement> operator()(const CountWanted& wanted) {
         const std::vector<DeviceUuid> current = currentOfModel();
         if (wanted.count <= current.size()) {
             // Oldest first, so the surplus is the tail: the newest attachments are detached.
@@ -113,6 +116,8 @@ class Placing {
             if (request_.overSubscribe && kind.available.size() + kind.held.size() >= need)
                 return choose(kind, need);
         }
+        if (otherwise_ == Otherwise::Nothing)
+            return std::nullopt;
         const std::size_t free = std::max(kinds[0].available.size(), kinds[1].available.size());
         const std::size_t poor = std::max(kinds[0].countPoor(), kinds[1].countPoor());
         const std::string poorText =
@@ -128,7 +133,7 @@ class Placing {
              free - poor, poorText, keptText, slurmHint(need));
     }
 
-    Placement operator()(const IndicesWanted& wanted) {
+    std::optional<Placement> operator()(const IndicesWanted& wanted) {
         if (wanted.indices.empty())
             fail(ErrorCode::InvalidArgs, "no device index was given");
         std::vector<const TableDevice*> named;
@@ -143,7 +148,7 @@ class Placing {
         return attachNamed(named);
     }
 
-    Placement operator()(const UuidsWanted& wanted) {
+    std::optional<Placement> operator()(const UuidsWanted& wanted) {
         if (wanted.uuids.empty())
             fail(ErrorCode::InvalidArgs, "no device UUID was given");
         std::vector<const TableDevice*> named;
@@ -247,7 +252,7 @@ class Placing {
         return std::move(result_);
     }
 
-    Placement attachNamed(const std::vector<const TableDevice*>& named) {
+    std::optional<Placement> attachNamed(const std::vector<const TableDevice*>& named) {
         std::optional<DeviceKind> kind = attachedKind(environment_);
         for (const TableDevice* device : named) {
             const DeviceFacts& facts = device->facts;
@@ -260,7 +265,8 @@ class Placing {
             kind = facts.kind;
             if (isAttached(*device, environment_))
                 continue;
-            requireUsable(*device, named.size());
+            if (!isUsable(*device, named.size()))
+                return std::nullopt;
             result_.attach.push_back(placed(*device));
         }
         return std::move(result_);
@@ -280,13 +286,20 @@ class Placing {
                            reserved.size() == 1 ? "is" : "are", slurmCommand(need));
     }
 
-    void requireUsable(const TableDevice& device, std::size_t count) const {
+    template <typename... Args>
+    bool unavailable(fmt::format_string<Args...> text, Args&&... args) const {
+        if (otherwise_ == Otherwise::Throw)
+            fail(ErrorCode::DeviceUnavailable, text, std::forward<Args>(args)...);
+        return false;
+    }
+
+    bool isUsable(const TableDevice& device, std::size_t count) const {
         if (isRefused(device))
-            fail(ErrorCode::DeviceUnavailable, "GPU {} is Slurm's: use \"{}\"", device.facts.index,
-                 slurmCommand(count));
+            return unavailable("GPU {} is Slurm's: use \"{}\"", device.facts.index,
+                               slurmCommand(count));
         if (isLost(device))
-            fail(ErrorCode::DeviceUnavailable, "Device {} is not available: the driver lost it",
-                 device.facts.index);
+            return unavailable("Device {} is not available: the driver lost it",
+                               device.facts.index);
         if (request_.share && *request_.share > device.memory())
             fail(ErrorCode::InvalidArgs, "{} has {} of memory{}, less than the {} wanted",
                  device.capacity ? fmt::format("environment {}", *devices_.parent())
@@ -296,14 +309,14 @@ class Placing {
                  nameMemory(*request_.share));
         const bool isFree = reservations_.leave(device, request_.share, leaseEnd_);
         if (!isFree && reservations_.contains(device.facts.uuid, leaseEnd_))
-            fail(ErrorCode::DeviceUnavailable,
-                 "Device {} is not available: it is kept for a waiting request",
-                 device.facts.index);
+            return unavailable("Device {} is not available: it is kept for a waiting request",
+                               device.facts.index);
         if (!isFree && (!request_.overSubscribe || isWithheld(device)))
-            fail(ErrorCode::DeviceUnavailable, "Device {} is not available{}", device.facts.index,
-                 request_.share && device.unaccounted.amount() > Bytes{0}
-                     ? ": " + describeUnaccounted(device.unaccounted.amount())
-                     : std::string());
+            return unavailable("Device {} is not available{}", device.facts.index,
+                               request_.share && device.unaccounted.amount() > Bytes{0}
+                                   ? ": " + describeUnaccounted(device.unaccounted.amount())
+                                   : std::string());
+        return true;
     }
 
     // Returns why `wanted` devices can never be had where `count` are suitable.
@@ -361,6 +374,7 @@ class Placing {
     const Reservations& reservations_;
     const std::optional<BootTime> leaseEnd_;
     const Begins begins_;
+    const Otherwise otherwise_;
     Placement result_;
 };
 
@@ -449,26 +463,33 @@ std::vector<const TableDevice*> namedDevices(const AttachRequest& request,
 Placement place(const AttachRequest& request, const DeviceTable& devices,
                 const Requester& requester, const Reservations& reservations,
                 std::optional<BootTime> leaseEnd) {
-    return std::visit(Placing(request, devices, requester, reservations, leaseEnd), request.wanted);
+    return *std::visit(
+        Placing(request, devices, requester, reservations, leaseEnd, Begins::Now, Otherwise::Throw),
+        request.wanted);
+}
+
+std::optional<Placement> placeIfAvailable(const AttachRequest& request, const DeviceTable& devices,
+                                          const Requester& requester,
+                                          const Reservations& reservations,
+                                          std::optional<BootTime> leaseEnd) {
+    return std::visit(Placing(request, devices, requester, reservations, leaseEnd, Begins::Now,
+                              Otherwise::Nothing),
+                      request.wanted);
 }
 
 Plan placeOrWait(const AttachRequest& request, const DeviceTable& devices,
                  const Requester& requester, const Reservations& reservations,
                  std::optional<BootTime> leaseEnd) {
-    try {
-        return place(request, devices, requester, reservations, leaseEnd);
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::DeviceUnavailable)
-            throw;
-    }
+    if (auto placement = placeIfAvailable(request, devices, requester, reservations, leaseEnd))
+        return *std::move(placement);
     // If the request cannot be met even with the devices that others hold, it can never be met.
     AttachRequest shared = request;
     shared.overSubscribe = true;
     Requester anyway = requester;
     anyway.needsConsent = false;
-    return PlannedWait{request, std::visit(Placing(shared, devices, anyway, Reservations{},
-                                                   std::nullopt, Begins::Later),
-                                           shared.wanted)};
+    return PlannedWait{request, *std::visit(Placing(shared, devices, anyway, Reservations{},
+                                                    std::nullopt, Begins::Later, Otherwise::Throw),
+                                            shared.wanted)};
 }
 
 std::size_t missing(const AttachRequest& request, const EnvironmentRecord& environment) {

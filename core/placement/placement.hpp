@@ -97,6 +97,13 @@ Placement place(const AttachRequest& request, const DeviceTable& devices,
                 const Requester& requester, const Reservations& reservations = {},
                 std::optional<BootTime> leaseEnd = std::nullopt);
 
+/// The same, but returns nothing where place() throws DeviceUnavailable. After each change, most
+/// requests in the queue get nothing, and nobody reads why.
+std::optional<Placement> placeIfAvailable(const AttachRequest& request, const DeviceTable& devices,
+                                          const Requester& requester,
+                                          const Reservations& reservations = {},
+                                          std::optional<BootTime> leaseEnd = std::nullopt);
+
 /// Returns the plan for a request that may wait. Throws the same errors as place(), but
 /// DeviceUnavailable only if waiting cannot help.
 Plan placeOrWait(const AttachRequest& request, const DeviceTable& devices,

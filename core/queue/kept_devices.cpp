@@ -42,11 +42,13 @@ std::optional<Forecast::Start> KeptDevices::startNow(const EnvironmentRecord& en
                                                      const Wait& wait,
                                                      std::vector<Part>& parts) const {
     try {
-        const Placement placement =
-            place(wait.request, devices(), requesterOf(environment, wait), reservations_,
-                  leaseEnd(&environment, wait.lifetime, now_));
+        const auto placement =
+            placeIfAvailable(wait.request, devices(), requesterOf(environment, wait), reservations_,
+                             leaseEnd(&environment, wait.lifetime, now_));
+        if (!placement)
+            return std::nullopt;
         Forecast::Start start{now_, {}, false};
-        for (const Placement::Device& placed : placement.attach) {
+        for (const Placement::Device& placed : placement->attach) {
             const TableDevice* device = devices().findUuid(placed.facts.uuid);
             start.devices.push_back(device);
             if (!placed.overSubscribed)

@@ -402,12 +402,24 @@ bool Queue::serve(const std::vector<QueuePlace>& places, std::size_t index, Kept
         waiter->second.lasted = true;
         return false;
     }
+    const auto goOnWaiting = [&] {
+        waiter->second.lasted = true;
+        keep(ticket, kept);
+        return false;
+    };
+    const auto namesSlurms = [&] {
+        return wantsDeviceOfSlurms(wait.request, kept.devices(), environment);
+    };
     try {
-        Placement placement = wait.taking ? placeTaking(ticket, kept) : placeWaiting(ticket, kept);
+        auto placement = wait.taking ? placeTaking(ticket, kept) : placeWaiting(ticket, kept);
+        if (!placement && namesSlurms()) // it is refused with the reason
+            placement = core::place(wait.request, kept.devices(), requesterOf(environment, wait));
+        if (!placement)
+            return goOnWaiting();
         const QuotaViolation violation =
             wait.exempt || parent != nullptr
                 ? std::nullopt
-                : admitAttachment(ledger_, environment, limitsOf_(waiter->second.owner), placement,
+                : admitAttachment(ledger_, environment, limitsOf_(waiter->second.owner), *placement,
                                   kept.of(environment.uid));
         if (violation && wait.holdForQuota) {
             keep(ticket, kept);
@@ -417,8 +429,8 @@ bool Queue::serve(const std::vector<QueuePlace>& places, std::size_t index, Kept
             refuse(ticket, {ErrorCode::QuotaExceeded, *violation});
             return false;
         }
-        const auto passed = overtaken(places, index, placement, kept.devices());
-        grant(ticket, std::move(placement), passed);
+        const auto passed = overtaken(places, index, *placement, kept.devices());
+        grant(ticket, *std::move(placement), passed);
         return std::ranges::any_of(passed, [&](Ticket other) {
             return ledger_.waits().contains(other) &&
                    ledger_.wait(other).overtakings == rules().maxOvertaking;
@@ -427,12 +439,9 @@ bool Queue::serve(const std::vector<QueuePlace>& places, std::size_t index, Kept
         const bool mayPass = wait.resumes || error.code() == ErrorCode::DeviceUnavailable ||
                              error.code() == ErrorCode::StorageFailed ||
                              error.code() == ErrorCode::IsolationFailed;
-        if (mayPass && !wantsDeviceOfSlurms(wait.request, kept.devices(), environment)) {
-            waiter->second.lasted = true;
-            keep(ticket, kept);
-        } else {
-            refuse(ticket, error);
-        }
+        if (mayPass && !namesSlurms())
+            return goOnWaiting();
+        refuse(ticket, error);
         return false;
     }
 }

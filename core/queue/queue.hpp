@@ -221,7 +221,8 @@ class Queue {
     void noteExpectedStarts();
     void compareWithExpected(Ticket ticket);
     [[nodiscard]] WaitState stateOf(Ticket ticket, const KeptDevices& kept) const;
-    [[nodiscard]] Placement placeWaiting(Ticket ticket, const KeptDevices& kept) const;
+    [[nodiscard]] std::optional<Placement> placeWaiting(Ticket ticket,
+                                                        const KeptDevices& kept) const;
     void keep(Ticket ticket, KeptDevices& kept) const;
     void holdBack(Ticket ticket, bool isHeld);
     void onTimeout(Ticket ticket, const std::string& why);
@@ -243,7 +244,8 @@ class Queue {
                Preemptible preemptible, std::optional<Ticket> ticket, const TakingPass& pass) const;
     [[nodiscard]] bool isAdmitted(Ticket ticket, const TakingPlan& plan,
                                   const TakingPass& pass) const;
-    [[nodiscard]] Placement placeTaking(Ticket ticket, const KeptDevices& kept) const;
+    [[nodiscard]] std::optional<Placement> placeTaking(Ticket ticket,
+                                                       const KeptDevices& kept) const;
     void refuseTaker(Ticket ticket);
     [[nodiscard]] bool hasFreeDevice() const;
     void serveAgainLater();

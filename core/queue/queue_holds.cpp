@@ -46,16 +46,17 @@ std::optional<QuotaHold> Queue::heldBy(Ticket ticket) const {
 }
 
 // Selects the devices of a waiting request. One that may be held for a quota gets only devices that
-// the quota allows.
-Placement Queue::placeWaiting(Ticket ticket, const KeptDevices& kept) const {
+// the quota allows. Returns nothing if it goes on waiting.
+std::optional<Placement> Queue::placeWaiting(Ticket ticket, const KeptDevices& kept) const {
     const EnvironmentRecord& environment = ledger_.get(ledger_.waits().at(ticket));
     const Wait& wait = ledger_.wait(ticket);
     const auto limits = wait.holdForQuota && !wait.exempt ? limitsOn(ticket) : std::nullopt;
-    return core::place(wait.request, kept.devices(), requesterOf(environment, wait),
-                       limits ? withoutForbidden(kept.reservations(), wait.request, kept.devices(),
-                                                 environment, useBefore(ticket, kept), *limits)
-                              : kept.reservations(),
-                       leaseEnd(&environment, wait.lifetime, kept.now()));
+    return placeIfAvailable(wait.request, kept.devices(), requesterOf(environment, wait),
+                            limits ? withoutForbidden(kept.reservations(), wait.request,
+                                                      kept.devices(), environment,
+                                                      useBefore(ticket, kept), *limits)
+                                   : kept.reservations(),
+                            leaseEnd(&environment, wait.lifetime, kept.now()));
 }
 
 // Records that a quota holds a request back, or no longer does, and stops or continues its time.

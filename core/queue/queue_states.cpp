@@ -14,12 +14,11 @@ Queue::WaitState Queue::stateOf(Ticket ticket, const KeptDevices& kept) const {
     const EnvironmentRecord& environment = ledger_.get(ledger_.waits().at(ticket));
     const Wait& wait = ledger_.wait(ticket);
     try {
-        static_cast<void>(
-            core::place(wait.request, kept.devices(), requesterOf(environment, wait)));
-        return {ticket, WaitsFor::Earlier, std::nullopt};
-    } catch (const Error&) {
-        return {ticket, WaitsFor::Devices, std::nullopt};
+        if (placeIfAvailable(wait.request, kept.devices(), requesterOf(environment, wait)))
+            return {ticket, WaitsFor::Earlier, std::nullopt};
+    } catch (const Error&) { // NOLINT(bugprone-empty-catch): the devices have left the machine
     }
+    return {ticket, WaitsFor::Devices, std::nullopt};
 }
 
 std::vector<Queue::WaitState> Queue::states() const {

@@ -171,7 +171,7 @@ bool Queue::isAdmitted(Ticket ticket, const TakingPlan& plan, const TakingPass& 
 
 // Selects the devices of a taking, once they are free and nobody else uses them. If all that a
 // request needs became free elsewhere, it gets that.
-Placement Queue::placeTaking(Ticket ticket, const KeptDevices& kept) const {
+std::optional<Placement> Queue::placeTaking(Ticket ticket, const KeptDevices& kept) const {
     const EnvironmentRecord& environment = ledger_.get(ledger_.waits().at(ticket));
     const Wait& wait = ledger_.wait(ticket);
     const auto isFree = [&](const DeviceUuid& uuid) {
@@ -180,9 +180,9 @@ Placement Queue::placeTaking(Ticket ticket, const KeptDevices& kept) const {
                !device->isUsedOutside();
     };
     if (!std::ranges::all_of(wait.taking->devices, isFree)) {
-        Placement elsewhere = placeWaiting(ticket, kept);
-        if (std::ranges::any_of(elsewhere.attach, &Placement::Device::occupied))
-            fail(ErrorCode::DeviceUnavailable, "better devices become free in a moment");
+        auto elsewhere = placeWaiting(ticket, kept);
+        if (elsewhere && std::ranges::any_of(elsewhere->attach, &Placement::Device::occupied))
+            return std::nullopt; // better devices become free in a moment
         return elsewhere;
     }
     AttachRequest request = wait.request;

@@ -25,8 +25,8 @@ maxLifetime(const AttachRequest& request, const Requester& requester, const Kept
     const std::vector<BootTime> starts = kept.starts();
     const auto isRefused = [&](BootTime leaseEnd) {
         try {
-            place(request, kept.devices(), requester, kept.reservations(), leaseEnd);
-            return false;
+            return !placeIfAvailable(request, kept.devices(), requester, kept.reservations(),
+                                     leaseEnd);
         } catch (const Error&) {
             return true;
         }

@@ -363,6 +363,34 @@ TEST_F(Placement, CountsWhatARequestStillLacks) {
     EXPECT_EQ(missing({UuidsWanted{{"GPU-3", "GPU-0", "GPU-2", "GPU-3"}}, {}, {}, false}), 2U);
 }
 
+TEST_F(Placement, IfAvailableIsTheSameOrNothing) {
+    haveGpus(3);
+    activate("10", alice);
+    activate("20", bob);
+    attachIndices("10", {0, 2});
+    const core::EnvironmentRecord& environment = ledger.get("20");
+    const auto ifAvailable = [&](const AttachRequest& request) {
+        return core::placeIfAvailable(request, ledger.devices(), &environment);
+    };
+    for (const AttachRequest& request : {AttachRequest{CountWanted{1}, {}, {}, false},
+                                         AttachRequest{IndicesWanted{{1}}, {}, {}, false},
+                                         AttachRequest{UuidsWanted{{"GPU-0"}}, {}, {}, true}}) {
+        const auto placement = ifAvailable(request);
+        ASSERT_TRUE(placement.has_value());
+        EXPECT_TRUE(core::haveSameOutcome(*placement, planned("20", request)));
+    }
+    for (const AttachRequest& request : {AttachRequest{CountWanted{2}, {}, {}, false},
+                                         AttachRequest{IndicesWanted{{1, 2}}, {}, {}, false},
+                                         AttachRequest{UuidsWanted{{"GPU-0"}}, {}, {}, false}}) {
+        EXPECT_FALSE(ifAvailable(request).has_value());
+        EXPECT_EQ(refusal("20", request), ErrorCode::DeviceUnavailable);
+    }
+    EXPECT_EQ(codeOf([&] {
+                  ifAvailable({CountWanted{4}, {}, {}, false});
+              }),
+              ErrorCode::NotEnoughDevices);
+}
+
 TEST(Placements, AreAsGoodOnlyWithoutMoreDevicesThatOthersHaveUseOrWaitFor) {
     core::Placement plain;
     plain.attach.resize(2);
