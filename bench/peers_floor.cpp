@@ -2,13 +2,13 @@
 // The floor of `genvctl run`: what any program needs that greets the system bus, makes one call to
 // genvd, and runs a command to its end.
 //
-// With --activate, the least that "run" can take: its call asks for an environment with a GPU,
-// which polkit authorizes, and it starts genv-watch and becomes the command. It explains no
+// With --activate, the least that "run" can take: its call asks for an environment with
+// GPUs, which polkit authorizes, and it starts genv-watch and becomes the command. It explains no
 // refusal, reads no options, and sets no variables. It links no library of C++, which the dynamic
 // linker would have to load.
 //
 // usage: peers_floor COMMAND [ARGUMENT]...
-//        peers_floor --activate GENV-WATCH COMMAND [ARGUMENT]...
+//        peers_floor --activate GPUS GENV-WATCH COMMAND [ARGUMENT]...
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace {
@@ -59,12 +60,12 @@ bool startWatch(const char* program, const char* id) {
 }
 
 // Returns only if it fails.
-void becomeCommand(sd_bus* bus, const char* watch, char** command) {
+void becomeCommand(sd_bus* bus, unsigned gpus, const char* watch, char** command) {
     const auto pid = static_cast<unsigned>(getpid());
     std::array<char, 16> id{};
     std::snprintf(id.data(), id.size(), "%u", pid);
     if (sd_bus_call_method(bus, name, path, name, "Activate", nullptr, nullptr, "a{sv}", 3, "pid",
-                           "u", pid, "gpus", "u", 1U, "wait", "b", 1) >= 0 &&
+                           "u", pid, "gpus", "u", gpus, "wait", "b", 1) >= 0 &&
         startWatch(watch, id.data()))
         execvp(command[0], command);
 }
@@ -72,12 +73,13 @@ void becomeCommand(sd_bus* bus, const char* watch, char** command) {
 } // namespace
 
 int main(int count, char** arguments) {
-    const bool activates = count > 3 && std::strcmp(arguments[1], "--activate") == 0;
+    const bool activates = count > 4 && std::strcmp(arguments[1], "--activate") == 0;
     sd_bus* bus = nullptr;
     int status = -1;
     if (count > 1 && sd_bus_open_system(&bus) >= 0) {
         if (activates)
-            becomeCommand(bus, arguments[2], arguments + 3);
+            becomeCommand(bus, static_cast<unsigned>(std::strtoul(arguments[2], nullptr, 10)),
+                          arguments[3], arguments + 4);
         else
             status = runOnce(bus, arguments + 1);
     }
