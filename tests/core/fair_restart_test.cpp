@@ -158,6 +158,23 @@ TEST_P(FairRestart, CountsWhatEndedWhileTheServiceWasAway) {
     EXPECT_NEAR(again.use.of(alice, clock.bootNow()), used, 1e-6);
 }
 
+TEST_P(FairRestart, CountsADeviceOnceIfOneOfItsHoldersEndedWhileTheServiceWasAway) {
+    haveGpus(1);
+    activate("10", alice);
+    activate("20", alice);
+    attachIndices("10", {0});
+    attachIndices("20", {0}, true);
+    clock.pass(seconds{1000});
+    const double used = use.of(alice, clock.bootNow());
+    FakeStore files;
+    files.documents = store.documents;
+    FakeUseStore uses = useStore;
+    processes.exit(10);
+    const Again again(*this, files, uses);
+    EXPECT_NE(again.ledger.find("20"), nullptr);
+    EXPECT_NEAR(again.use.of(alice, clock.bootNow()), used, 1e-6);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, FairRestart, seedsTo(3));
 
 // alice held a device for 1000 s.
@@ -205,6 +222,16 @@ TEST_F(UseRecords, AreWrittenEveryMinuteWhileSomebodyHoldsADevice) {
     for (int i = 0; i < 5; ++i)
         pass(seconds{60});
     EXPECT_EQ(useStore.writes, before + 5);
+}
+
+TEST_F(UseRecords, AreWrittenAtOnceWhenTheirOrderComesIntoForce) {
+    attachCount("10", 1);
+    pass(seconds{10});
+    ledger.detach("10", {}, alice);
+    EXPECT_NEAR(usedAfterRestart(), 1000, 1) << "nothing is ordered by it";
+    orderRules.order = core::QueueOrder::Fair;
+    recorder.settingsChanged();
+    EXPECT_NEAR(usedAfterRestart(), 1010, 1);
 }
 
 TEST_F(UseRecords, OutliveAReboot) {

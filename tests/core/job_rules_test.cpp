@@ -221,6 +221,21 @@ TEST_F(JobRules, SayInADryRunWhatSlurmWouldBeAsked) {
     EXPECT_TRUE(slurm.asked.empty());
 }
 
+TEST_F(JobRules, SayThatAnIdleJobIsOrWouldBeRequeued) {
+    table.general.idleTimeout = std::chrono::hours{1};
+    action = SlurmIdleAction::Requeue;
+    idleFor(2h);
+    ofSlurm.run(rules, {.dryRun = true}, keep());
+    EnforcerTest::look();
+    EXPECT_EQ(kinds(), (std::vector{Kind::Finding, Kind::Requeue}));
+    EXPECT_EQ(messages()[1], "Would requeue Slurm job 12 of user alice");
+    answers.clear();
+    ofSlurm.run(rules, {}, keep());
+    EnforcerTest::look();
+    slurm.answer();
+    EXPECT_EQ(messages()[1], "Requeueing Slurm job 12 of user alice");
+}
+
 TEST_F(JobRules, RefuseAReportThatWouldDetachAJob) {
     ofSlurm.execute({{}, {{1, {"slurm-12"}}}}, {}, keep());
     EnforcerTest::look();

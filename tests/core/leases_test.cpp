@@ -174,6 +174,18 @@ TEST_F(Leasing, IsExtendedAndNeverShortened) {
     EXPECT_EQ(ledger.find("10"), nullptr);
 }
 
+TEST_F(Leasing, StaysTheSameIfAnExtensionEndsWithIt) {
+    activateFor("10", hours{1});
+    attachFor("10", 0, hours{1});
+    pass(minutes{45});
+    const core::EnvironmentRecord before = ledger.get("10");
+    extend("10", minutes{15});
+    EXPECT_EQ(ledger.get("10").lease, before.lease);
+    EXPECT_EQ(ledger.get("10").attachments[0].lease, before.attachments[0].lease);
+    pass(minutes{5});
+    EXPECT_EQ(warned(), (std::vector<minutes>{minutes{10}, minutes{10}}));
+}
+
 TEST_F(Leasing, IsNeverGivenByAnExtension) {
     activate("10", alice);
     attachCount("10", 1);

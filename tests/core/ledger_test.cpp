@@ -91,6 +91,15 @@ TEST_F(Ledger, EndsWhenItsLastProcessIsRemoved) {
     EXPECT_EQ(ledger.find("10"), nullptr);
 }
 
+TEST_F(Ledger, EndsAtOnceWhenAnAdministratorRemovesItsLastProcess) {
+    haveGpus(1);
+    activate("10", alice);
+    attachCount("10", 1);
+    ledger.removeProcess("10", 10, root);
+    EXPECT_EQ(ledger.find("10"), nullptr);
+    EXPECT_TRUE(ledger.device(0).isFree());
+}
+
 TEST_F(Ledger, DoesNotMistakeARecycledPidForItsProcess) {
     activate("10", alice);
     EXPECT_EQ(ledger.environmentOfRoot({10, 7})->id, "10");

@@ -161,6 +161,18 @@ TEST_F(LoanLimits, EndALoanThatFailedOnlyIfItTakesItsOwnerOverAQuota) {
     EXPECT_TRUE(findings().empty());
 }
 
+TEST_F(LoanLimits, EndALoanThatFailedOnlyAboveTheLimitOfItsEnvironment) {
+    limits = {};
+    limits.maxDevicesPerEnvironment = 2;
+    limits.maxPreemptibleDevices = 3;
+    attachIndices("20", {0, 1});
+    ledger.setLoanFailed("20", true);
+    EXPECT_TRUE(findings().empty()) << "it has what an environment may have";
+    attachIndices("20", {2});
+    EXPECT_EQ(finding().message, "Environment 20 is on loan but could not be parked for others, "
+                                 "and takes user alice over a limit (MaxDevicesPerEnvironment)");
+}
+
 TEST_F(LoanLimits, EndTheNewestFailedLoanAndNoMoreThanNeeded) {
     attachIndices("10", {0});
     attachIndices("20", {1});

@@ -120,6 +120,7 @@ TEST(NvmlProtocol, AnyMemberThatIsMissingMisplacedOrOutOfRangeIsRefused) {
         expectRefused(changed, pointer);
     };
     change("/more", 1);
+    change("/nodes/0/more", 1);
     change("/gpus", 1); // a device is on GPU 1
     change("/gpus", maxDevices + 1);
     change("/devices", json::object());

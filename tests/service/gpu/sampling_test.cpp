@@ -39,6 +39,7 @@ TEST_F(Sampling, TellsFactsAndReadingsOfEachGpu) {
                                  core::Bytes{42'949'672'960}}));
     EXPECT_EQ(first.reading.usedMemory,
               core::Bytes{1'048'576}); // without the driver's reserved memory
+    EXPECT_EQ(first.memory.free, core::Bytes{42'949'672'960 - 1'048'576 - 500'000});
     EXPECT_EQ(first.reading.utilizationPercent, 93U);
     EXPECT_EQ(first.reading.temperatureCelsius, 38);
     EXPECT_EQ(first.reading.powerMilliwatts, 250'000U);

@@ -228,6 +228,12 @@ TEST(Identities, ABrokenLineHasNoEffectAndTheOthersHave) {
     EXPECT_EQ(Made("alice:4294967290:5\n").whose(4294967294), "1001");
 }
 
+TEST(Identities, NoTextOutsideTheRangeOfUidsIsAUid) {
+    for (const char* text : {"", "x", "-1", "1 ", "1x", "4294967295", "4294967296"})
+        EXPECT_EQ(parseUid(text), std::nullopt) << text;
+    EXPECT_EQ(parseUid("4294967294"), 4294967294U);
+}
+
 TEST(Identities, NumbersAreReadAsNewuidmapReadsThem) {
     // Otherwise bob would count as the only user who can become 100000.
     const Made made("alice:0x186a0:010\nbob:100000:20\n", exempting({}));
