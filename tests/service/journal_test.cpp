@@ -432,6 +432,22 @@ TEST_F(JournalEvents, TellHowLongAnAttachmentWasHeld) {
     EXPECT_EQ(valueOf(sink.records[3], field::environmentName), "training");
 }
 
+TEST_F(JournalEvents, TellOfEveryEnvironmentThatLostSomethingWhileTheServiceWasAway) {
+    activate("10", alice);
+    attachIndices("10", {0});
+    activate("20", bob);
+    attachIndices("20", {1});
+    sink.records.clear();
+    core::RecoveryReport report;
+    for (const char* id : {"10", "20"}) {
+        const core::EnvironmentRecord& former = ledger.get(id);
+        report.endedMeanwhile.push_back(
+            {former, former.attachments, former.uid == bob, core::Reason::expired()});
+    }
+    eventLog.recovered(report);
+    EXPECT_EQ(kinds(), (LineList{"detached 0", "detached 1", "environment-ended (none)"}));
+}
+
 TEST_F(JournalEvents, TellOfDevicesOnlyWhatIsNews) {
     core::Observation more = gpus(3);
     more.devices[0].health = {core::Health::State::Xid, 79};

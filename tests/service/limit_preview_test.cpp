@@ -23,6 +23,18 @@ TEST(LimitPreview, NamesTheProcessesOutsideEveryEnvironmentAndTheirGpus) {
         << sentences[0];
 }
 
+TEST(LimitPreview, FindsTheLimitsOfAUsersGroups) {
+    core::Limits limits;
+    limits.maxDevices = 1;
+    core::Settings settings;
+    settings.limits.groups = {{"daemon", limits}};
+    const std::vector<std::string> sentences =
+        service::previewLimits(settings, {"1:MaxDevicesPerUser=3"});
+    ASSERT_EQ(sentences.size(), 1U);
+    EXPECT_TRUE(sentences[0].starts_with("daemon holds 3 GPUs, 2 more than 1 (MaxDevicesPerUser)"))
+        << sentences[0];
+}
+
 TEST(LimitPreview, RefusesWhatIsNoUse) {
     for (const char* text : {"", "root:4711:0=GPU-a=", "0:x:0=GPU-a=", "0:4711:one=GPU-a="})
         EXPECT_THROW(static_cast<void>(service::previewOutside({}, {text})), core::Error) << text;

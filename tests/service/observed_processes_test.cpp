@@ -324,6 +324,22 @@ TEST(ObservedProcesses, LeaveDescriptorsForThoseWhoCall) {
     EXPECT_GE(openDescriptors() - idle, children.size());
 }
 
+TEST(ObservedProcesses, AreSeenWhileNoDescriptorIsFree) {
+    ObservedProcesses observed(procAccess(), 1);
+    const Child child;
+    observed.look(usesOf({child.pid()})); // starts the reader
+    observed.look({});
+    rlimit limit{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit before = limit;
+    limit.rlim_cur =
+        static_cast<rlim_t>(core::Descriptor(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)).get());
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0); // all below it are open
+    const std::size_t seen = observed.look(usesOf({child.pid()})).size();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(seen, 1U);
+}
+
 TEST(ObservedProcesses, ThatAreZombiesAreGone) {
     for (const std::size_t max : {1U, 0U}) {
         ObservedProcesses observed(procAccess(), max);
