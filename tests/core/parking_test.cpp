@@ -131,7 +131,7 @@ TEST_F(Parking, NeverRestoresBeforeThereIsRoomAndNamesWhoIsInTheWay) {
     pass(std::chrono::seconds{5});
     EXPECT_EQ(driver.living.at(500).restores, 0);
     EXPECT_EQ(emittedOf<core::ResumeDelayed>().size(), 1U) << "the same problem is told once";
-    EXPECT_NE(environment().parkingProblem.find("6 GB free"), std::string::npos)
+    EXPECT_TRUE(environment().parkingProblem.starts_with("GPU 0 has 6 GB free"))
         << environment().parkingProblem;
     driver.foreign.clear();
     pass(std::chrono::seconds{2});
@@ -360,6 +360,17 @@ TEST_F(Parking, EndsItsProcessesWhenSomebodyElseEndsIt) {
     EXPECT_EQ(process->signals, std::vector{core::TerminationSignal::Terminate});
     pass(std::chrono::seconds{11});
     EXPECT_EQ(process->signals.back(), core::TerminationSignal::Kill);
+    end(500);
+    EXPECT_EQ(ledger().find("10"), nullptr);
+}
+
+TEST_F(Parking, EndsItsProcessesWhenAnAdministratorRemovesItsLastShell) {
+    haveParked();
+    const auto process = processes.add(500, alice);
+    kill(); // pins the process that was just added
+    ledger().removeProcess("10", 10, root);
+    settle();
+    EXPECT_EQ(process->signals, std::vector{core::TerminationSignal::Terminate});
     end(500);
     EXPECT_EQ(ledger().find("10"), nullptr);
 }
