@@ -117,6 +117,23 @@ TEST_F(Enforcement, EndsAProcessOutsideEnvironmentsAndSparesOneInside) {
         "rule:non-env-processes, by uid 0)");
 }
 
+TEST_F(Enforcement, SignalsWhichProcessWasEndedAndWhy) {
+    std::string ended;
+    const Slot slot =
+        asAlice->listen("type='signal',member='ProcessTerminated'", [&](sd_bus_message* message) {
+            core::Pid pid = 0;
+            const char* environment = nullptr;
+            const char* reason = nullptr;
+            sd_bus_message_read(message, "uss", &pid, &environment, &reason);
+            ended = text(pid) + " " + environment + " " + reason;
+        });
+    UserProcess outside(program(bob));
+    ASSERT_TRUE(asRoot->manager("Enforce", "a{sv}", 1, "non-env-processes", "b", 1).ok());
+    EXPECT_EQ(outside.wait(), SIGTERM);
+    asAlice->processUntil([&] { return !ended.empty(); }, "the signal");
+    EXPECT_EQ(ended, text(outside.pid()) + "  rule:non-env-processes");
+}
+
 TEST_F(Enforcement, KnowsTheProcessesOfAnEnvironmentByDescentNamespaceAndWord) {
     const UserProcess shell({.uid = alice, .compute = true, .hasChild = true});
     const std::string id = activate(*asAlice, shell, 1);

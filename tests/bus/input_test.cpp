@@ -2,6 +2,7 @@
 // Invalid input is refused with the right error name and a sentence. It changes nothing, and the
 // log has it once, escaped.
 #include "core/settings/caps.hpp"
+#include "tests/bus/support/descriptor_store.hpp"
 #include "tests/bus/support/fixture.hpp"
 
 #include <signal.h>
@@ -223,6 +224,16 @@ TEST_F(Configuration, IsReloadedWholeOrNotAtAll) {
     write("[Enforcement]\nKillAfter=4s\n");
     ::kill(service.pid(), SIGHUP);
     waitUntil([&] { return policy()["KillAfter"] == 4U; }, "the reload");
+}
+
+TEST_F(Configuration, ThatIsNotReloadedIsInTheStatusOfTheService) {
+    DescriptorStore systemd;
+    service.set("NOTIFY_SOCKET", systemd.address());
+    service.restart(SIGTERM);
+    write("[Enforcement]\nKillAfter=never\n");
+    EXPECT_EQ(asRoot->manager("Reload").error, error::invalidArgs);
+    EXPECT_TRUE(systemd.status().starts_with("the configuration was not reloaded: "))
+        << systemd.status();
 }
 
 TEST_F(Configuration, ThatIsWrongAtTheStartStopsItWithItsLine) {

@@ -2,6 +2,7 @@
 // The service is killed, or loses its bus, its disk or its driver. Users keep the devices that they
 // hold, and nobody else gets them.
 #include "tests/bus/support/fixture.hpp"
+#include "tests/bus/support/queue.hpp"
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -265,6 +266,20 @@ TEST_F(Driver, ThatHangsHoldsUpNothingElse) {
     machine(both);
     waitUntil([&] { return look().ok(); }, "the driver to answer");
     EXPECT_EQ(asRoot->property(devicePath(0), deviceInterface, "Health"), "ok");
+}
+
+TEST_F(Driver, ThatCrashesIsToldToTheHoldersOfItsDevices) {
+    const UserProcess shell(alice);
+    const std::string id = activate(*asAlice, shell, 1);
+    const RecordedSignals signals(*asAlice);
+    machine(R"({"faults":{"*":"crash"}})");
+    waitUntil([&] { return look().error == "org.freedesktop.DBus.Error.Timeout"; },
+              "the driver to crash");
+    asAlice->processUntil([&] { return signals.notice("device-health") != nullptr; }, "the notice");
+    const auto& notice = *signals.notice("device-health");
+    EXPECT_EQ(notice.uid, alice);
+    EXPECT_EQ(notice.environment, id);
+    EXPECT_EQ(notice.details.at("health"), "stale");
 }
 
 void Driver::crashes() {

@@ -76,6 +76,8 @@ bool DescriptorStore::receive() {
     std::istringstream lines(std::string(text.data(), static_cast<std::size_t>(count)));
     for (std::string line; std::getline(lines, line);)
         fields[line.substr(0, line.find('='))] = line.substr(line.find('=') + 1);
+    if (fields.contains("STATUS"))
+        status_ = fields["STATUS"];
     if (fields.contains("FDSTORE") && descriptor)
         kept_[fields["FDNAME"]] = descriptor;
     else if (fields.contains("FDSTOREREMOVE"))
@@ -87,6 +89,11 @@ const std::map<std::string, SharedDescriptor>& DescriptorStore::received() {
     while (receive()) {
     }
     return kept_;
+}
+
+const std::string& DescriptorStore::status() {
+    received();
+    return status_;
 }
 
 const std::map<std::string, SharedDescriptor>& DescriptorStore::kept() {

@@ -25,12 +25,16 @@ class DescriptorStore {
     /// Does the same without dropping anything, as if systemd had not polled yet.
     const std::map<std::string, SharedDescriptor>& received();
 
+    /// Receives everything, and returns the last status that the service sent.
+    const std::string& status();
+
   private:
     bool receive();
 
     std::string address_;
     SharedDescriptor socket_;
     std::map<std::string, SharedDescriptor> kept_;
+    std::string status_;
 };
 
 } // namespace genv::tests
