@@ -86,7 +86,7 @@ TEST_F(Password, PromptGoesAwayWithTheCaller) {
         const auto call = callUpToThePrompt(leaving);
     }
     agent.processUntil(
-        *asAlice, [&] { return agent.cancelled == 1; }, "the prompt to go away");
+        *asAlice, [&] { return agent.canceled == 1; }, "the prompt to go away");
     EXPECT_EQ(devicesOf(id), "0");
 }
 
@@ -102,7 +102,7 @@ TEST_F(Password, PromptOfACallerThatLeftIsLeftToPolkit) {
     service.waitForLog("refused dev.genv.Environment.Detach");
     signalDaemon("polkitd", SIGCONT);
     agent.processUntil(
-        *asAlice, [&] { return agent.cancelled == 1; }, "the prompt to go away");
+        *asAlice, [&] { return agent.canceled == 1; }, "the prompt to go away");
     const UserProcess alices(alice);
     activate(*asAlice, alices, 1);
     EXPECT_EQ(monitor.awaitCall("CheckAuthorization"), std::vector<std::string>{});

@@ -85,7 +85,7 @@ TEST_F(Recovery, GivesNoNumberTwiceHoweverLargeItIsInTheDocuments) {
                               "/locks/0/number", "/lock_waits/0/ticket"}) {
         store.documents.at("10") = before;
         change("10", [&](json& document) {
-            document.at(json::json_pointer(place)); // throws if there is none
+            document.at(json::json_pointer(place)); // throws without such a member
             document[json::json_pointer(place)] = large;
         });
         const auto again = restart();

@@ -43,7 +43,7 @@ class Prompt : public ::testing::Test {
             client,
             [&] {
                 g_main_context_iteration(nullptr, FALSE);
-                return agent.cancelled == 1;
+                return agent.canceled == 1;
             },
             "the prompt to go away");
     }

@@ -57,7 +57,7 @@ Agent::Agent() {
         SD_BUS_METHOD(
             "CancelAuthentication", "s", "",
             [](sd_bus_message* message, void* data, sd_bus_error*) {
-                ++static_cast<Agent*>(data)->cancelled;
+                ++static_cast<Agent*>(data)->canceled;
                 return sd_bus_reply_method_return(message, "");
             },
             SD_BUS_VTABLE_UNPRIVILEGED),

@@ -33,7 +33,7 @@ class Agent {
     void processUntil(Client& client, const std::function<bool()>& condition, const char* what);
 
     std::vector<Prompt> prompts;
-    int cancelled = 0;
+    int canceled = 0;
 
   private:
     void begin(sd_bus_message* message);
